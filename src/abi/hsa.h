@@ -85,7 +85,9 @@ enum {
 	HSA_PACKET_BARRIER_OR = 5,
 	HSA_PACKET_FORMAT_BARRIER_VALUE = 2, /* format of a vendor's packet, in its third byte */
 
-	HSA_POINTER_HSA = 1, /* allocated by the runtime, not ordinary memory */
+	HSA_POINTER_UNKNOWN = 0, /* ordinary memory */
+	HSA_POINTER_HSA = 1,     /* allocated by the runtime */
+	HSA_POINTER_LOCKED = 2,  /* ordinary memory, locked */
 	HSA_POINTER_IPC = 4,
 
 	HSA_COPY_HOST_TO_DEVICE = 1,

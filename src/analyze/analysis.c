@@ -515,6 +515,7 @@ static void clear(struct analysis *analysis)
 	free(analysis->launches);
 	free(analysis->program.failures);
 	free(analysis->program.dependencies);
+	free(analysis->program.waited);
 	free(analysis->program.waits);
 	free(analysis->samples);
 	free(analysis->cpu.threads);

@@ -117,6 +117,9 @@ struct analysis_device {
 	struct analysis_serial serial;
 	struct analysis_hidden hidden;
 	struct overlap overlap;
+	/* launches in the window, without copies, after which the thread waited for the device
+	 * before it launched again */
+	uint64_t waited_launches;
 	struct account account;
 };
 
@@ -451,6 +454,19 @@ struct analysis_dependency {
 	uint64_t idle_ns, steady_ns, slowest_ns;
 };
 
+/* Idle time of a path's device between a command for which the launching thread waited and the
+ * path's command, which the thread launched then. Only gaps that the end of the wait and the launch
+ * fill. */
+struct analysis_waited {
+	uint32_t path;            /* index of paths */
+	uint32_t thread;          /* id of the launching thread */
+	uint32_t function_string; /* the call that waited */
+	uint32_t stack;           /* its stack; 0: not known */
+	uint64_t count;           /* gaps that begin in the steady part */
+	/* As account_steady.causes, and that of the slowest iteration. */
+	uint64_t steady[CAUSE_COUNT], slowest[CAUSE_COUNT];
+};
+
 /* How often one stack launched one command on one device. A launch counts at the time of its enter.
  * A launch that is neither matched nor rejected is in flight, or its execution was lost. */
 struct analysis_launches {
@@ -591,6 +607,8 @@ struct analysis_program {
 	size_t failures_count;
 	struct analysis_dependency *dependencies; /* in no order */
 	size_t dependencies_count;
+	struct analysis_waited *waited; /* in no order */
+	size_t waited_count;
 	struct analysis_range *ranges; /* a parent comes before its children */
 	size_t ranges_count;
 	bool has_range_idle; /* the execution times of all devices are known */

@@ -69,8 +69,9 @@ struct record_launch {
 };
 /* Further flags beside enum event_launch_flag. PARENT: RECORD_NODE records may name this call by
  * its correlation id. A COMMAND_GRAPH with PARENT has only those nodes and no execution of its
- * own. */
-enum { RECORD_LAUNCH_STACK = 0x80, RECORD_LAUNCH_PARENT = 0x40 };
+ * own. EXECUTED: the launch has no device times, and the guest writes its EVENT_EXECUTION, which
+ * has parts. */
+enum { RECORD_LAUNCH_STACK = 0x80, RECORD_LAUNCH_PARENT = 0x40, RECORD_LAUNCH_EXECUTED = 0x20 };
 /* Max number of event handles. Longer wait lists are cut, and the cut entries are counted as lost
  * dependencies. */
 enum { MAX_RECORD_WAIT = 1024 };

@@ -365,13 +365,13 @@ const char *sqlite_cursor_text(const struct sqlite_cursor *row, size_t column)
 	return text ? (const char *)text : "";
 }
 
-const void *sqlite_cursor_blob(const struct sqlite_cursor *row, size_t column, size_t *ret_size)
+const void *sqlite_cursor_bytes(const struct sqlite_cursor *row, size_t column, size_t *ret_size)
 {
 	const struct sqlite_library *sqlite = &row->file->sqlite;
-	const bool is_blob = sqlite->column_type(row->statement, (int)column) == SQLITE_BLOB;
+	const void *bytes = sqlite->column_blob(row->statement, (int)column);
 
-	*ret_size = is_blob ? (size_t)sqlite->column_bytes(row->statement, (int)column) : 0;
-	return is_blob ? sqlite->column_blob(row->statement, (int)column) : NULL;
+	*ret_size = bytes ? (size_t)sqlite->column_bytes(row->statement, (int)column) : 0;
+	return bytes;
 }
 
 int64_t sqlite_cursor_number(const struct sqlite_cursor *row, size_t column)

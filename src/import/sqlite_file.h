@@ -106,8 +106,8 @@ int sqlite_file_each_row_if_any(struct sqlite_file *file, const struct sqlite_qu
 bool sqlite_cursor_has(const struct sqlite_cursor *row, size_t column);
 /* "" for NULL; valid until the cursor moves. It may be invalid UTF-8. */
 const char *sqlite_cursor_text(const struct sqlite_cursor *row, size_t column);
-/* The bytes of a blob; size 0 for any other value; valid until the cursor moves. */
-const void *sqlite_cursor_blob(const struct sqlite_cursor *row, size_t column, size_t *ret_size);
+/* The bytes of a blob or text; NULL for none. Valid until the cursor moves. */
+const void *sqlite_cursor_bytes(const struct sqlite_cursor *row, size_t column, size_t *ret_size);
 /* 0 for NULL and for a text without a number. */
 int64_t sqlite_cursor_number(const struct sqlite_cursor *row, size_t column);
 double sqlite_cursor_real(const struct sqlite_cursor *row, size_t column);

@@ -21,6 +21,8 @@
 #include <string.h>
 
 #include "analyze/verdict/verdict.h"
+#include "base/json.h"
+#include "report/verdict/cause.h"
 
 enum { MAX_STACKS = 512 }; /* stacks looked at, the longest first */
 
@@ -112,4 +114,13 @@ bool report_find_culprit(const struct report *report, size_t device, enum accoun
 	*ret_place = culprits[best].place;
 	*ret_ns = culprits[best].ns;
 	return true;
+}
+
+void report_write_culprit(const struct report *report, const struct verdict_place *place,
+			  uint64_t ns, struct json_writer *json)
+{
+	report_write_place(place, json);
+	if (ns)
+		json_pair_u64(json, "function_ns", ns);
+	report_write_frames(report, place->stack, json);
 }

@@ -24,7 +24,7 @@
 #include "report/table.h"
 #include "trace/reader.h"
 
-enum { NAME_LENGTH = SENTENCE_NAME, LOG_LINE = 200, USERS_SHOWN = 3 };
+enum { NAME_LENGTH = SENTENCE_NAME, USERS_SHOWN = 3 };
 
 static struct number time_of(const struct finding *finding, const char *name)
 {
@@ -33,109 +33,6 @@ static struct number time_of(const struct finding *finding, const char *name)
 
 /* ---- one function per kind ---------------------------------------------------------------------
  * */
-
-/* The line of a build log that a user needs: the first with "error", otherwise the first. */
-static void pick_line(const char *log, size_t size, char *ret_line, size_t room)
-{
-	const char *end = log + size, *chosen = "";
-	size_t chosen_size = 0;
-
-	for (const char *line = log, *next; line < end; line = next + 1) {
-		bool is_error;
-
-		next = memchr(line, '\n', (size_t)(end - line));
-		next = next ? next : end;
-		while (line < next && (*line == ' ' || *line == '\t'))
-			line++;
-		is_error = memmem(line, (size_t)(next - line), "error", 5) != NULL;
-		if (line == next || (chosen_size && !is_error))
-			continue;
-		chosen = line;
-		chosen_size = (size_t)(next - line);
-		if (is_error)
-			break;
-	}
-	snprintf(ret_line, room, "%.*s", (int)chosen_size, chosen);
-}
-
-/* The first kept log of a build with this result in a chosen process. NULL: none was kept, or it is
- * empty. */
-static const struct event_code *find_log(const struct report *report, int32_t result,
-					 char *ret_line, size_t room)
-{
-	const struct event_code *codes;
-	size_t count = model_entities(report->model, EVENT_CODE, &codes), size;
-
-	for (size_t i = 0; i < count; i++) {
-		const char *log;
-
-		if (codes[i].type != CODE_BUILD_LOG || codes[i].status != result ||
-		    !model_has_process(report->model, codes[i].process))
-			continue;
-		log = trace_reader_content(report->model->reader, codes[i].hash_low,
-					   codes[i].hash_high, &size);
-		*ret_line = '\0';
-		if (log)
-			pick_line(log, size, ret_line, room);
-		if (*ret_line)
-			return &codes[i];
-	}
-	return NULL;
-}
-
-/* The place of a call: its own stack, otherwise the stack that was sampled inside of calls of this
- * function for the longest idle time. */
-static bool find_call_place(const struct report *report, const char *function, uint32_t stack,
-			    struct verdict_place *ret_place)
-{
-	const struct analysis_cpu *cpu = &report->analysis->cpu;
-	uint64_t longest_ns = 0;
-
-	for (size_t i = 0; i < cpu->states_count && (!stack || longest_ns); i++) {
-		const struct analysis_state *state = &cpu->states[i];
-
-		if (state->cause != CAUSE_API_CALL || !state->stack ||
-		    state->idle_ns <= longest_ns ||
-		    strcmp(model_text(report->model, state->wait_string, ""), function) != 0)
-			continue;
-		longest_ns = state->idle_ns;
-		stack = state->stack;
-	}
-	return report_place_of(report, stack, ret_place);
-}
-
-/* The program and the error in the log of a failed build. */
-static void say_log(const struct report *report, const struct analysis_failure *failure,
-		    struct sentence *sentence)
-{
-	char line[LOG_LINE];
-	const struct event_code *log = find_log(report, failure->result, line, sizeof(line));
-
-	if (log && log->parent)
-		say(sentence, "; the log of program %" PRIu32 " has: %s", log->parent, line);
-	else if (log)
-		say(sentence, "; its log has: %s", line);
-}
-
-static void say_failure(const struct report *report, const struct finding *finding,
-			struct sentence *sentence)
-{
-	const struct analysis_failure *failure = finding->failure;
-	bool is_command = failure->kind == FAILURE_COMMAND;
-	const char *error = analysis_error_name(failure->name, failure->result);
-	struct verdict_place place;
-
-	say(sentence, "%.120s failed %" PRIu64 " %s%s: %s%s%" PRId32 "%s", failure->name,
-	    failure->count, table_noun(failure->count, "time", "times"),
-	    is_command ? " on its device" : "", *error ? error : "error ", *error ? " (" : "",
-	    failure->result, *error ? ")" : "");
-	if (!is_command && find_call_place(report, failure->name, failure->stack, &place)) {
-		say(sentence, ", called");
-		say_in(sentence, "by", &place);
-	}
-	if (finding->kind == FINDING_FAILED_BUILDS)
-		say_log(report, failure, sentence);
-}
 
 static void say_transfers(const struct report *report, const struct finding *finding,
 			  struct sentence *sentence)
@@ -323,6 +220,38 @@ static void say_serial(const struct report *report, const struct finding *findin
 	    finding_value(finding, "switches"));
 }
 
+/* The place of the wait before most of the launches. */
+static bool find_wait_place(const struct report *report, const struct analysis_waited *row,
+			    struct verdict_place *ret_place)
+{
+	const uint32_t stack = row->stack ? row->stack : report->analysis->paths[row->path].stack;
+
+	return report_place_of(report, stack, ret_place);
+}
+
+static void say_launch_bound(const struct report *report, const struct finding *finding,
+			     struct sentence *sentence)
+{
+	const struct analysis_path *path = &report->analysis->paths[finding->waited->path];
+	struct verdict_place place;
+
+	say(sentence,
+	    "launch-bound: %" PRIu64 " launches were each followed by a wait, most in %.*s",
+	    finding_value(finding, "launches"), NAME_LENGTH,
+	    model_text(report->model, finding->waited->function_string, "a call"));
+	if (find_wait_place(report, finding->waited, &place))
+		say_in(sentence, "called from", &place);
+	say(sentence, "; the device idled %s (%s of the steady part) until the next ",
+	    format_duration(finding->cost_ns).text,
+	    format_percent(finding->cost_ns, finding_value(finding, "wall_ns")).text);
+	say(sentence, *path->function ? "%.*s had started its command" : "command started",
+	    NAME_LENGTH, path->function);
+	say(sentence,
+	    ", %s each time; launch the next commands before waiting, and wait only where a result "
+	    "is needed",
+	    time_of(finding, "mean_ns").text);
+}
+
 static void say_tiny(const struct report *report, const struct finding *finding,
 		     struct sentence *sentence)
 {
@@ -427,7 +356,8 @@ static void say_compile(const struct report *report, const struct finding *findi
 	say_share_of_wall(finding, sentence);
 	say(sentence, ") in %" PRIu64 " %s, most in %.*s", count,
 	    table_noun(count, "call", "calls"), NAME_LENGTH, finding->call->name);
-	if (find_call_place(report, finding->call->name, finding->call->longest_stack, &place))
+	if (report_find_call_place(report, finding->call->name, finding->call->longest_stack,
+				   &place))
 		say_in(sentence, "from", &place);
 	if (queries)
 		say(sentence,
@@ -452,6 +382,21 @@ static void say_late_ranks(const struct report *report, const struct finding *fi
 	    "; the first rank to arrive waited for the last %s in all and at most %s; compare the "
 	    "work of these ranks before the operations (--by rank, --rank N)",
 	    time_of(finding, "starts_apart_ns").text, time_of(finding, "max_waited_ns").text);
+}
+
+/* A device whose queue is full has work, so the wait costs no device time unless another one needed
+ * the thread. */
+static void say_full_buffers(const struct report *report, const struct finding *finding,
+			     struct sentence *sentence)
+{
+	report_say_full(report, sentence);
+	if (finding->cost_ns >= finding_value(finding, "wall_ns") / 100)
+		say(sentence, ", and a device idled %s of that; launch its work in another thread",
+		    format_duration(finding->cost_ns).text);
+	else
+		say(sentence,
+		    ", so the device had work meanwhile and is slower than the launching thread; "
+		    "launching faster gains nothing: shorten the device's work");
 }
 
 static void say_hidden(const struct report *report, const struct finding *finding,
@@ -483,16 +428,27 @@ static const struct {
 	void (*say)(const struct report *report, const struct finding *finding,
 		    struct sentence *sentence);
 } sentences[FINDING_COUNT] = {
-	[FINDING_FAILED_LAUNCHES] = {say_failure},    [FINDING_FAILED_BUILDS] = {say_failure},
-	[FINDING_FAILED_ALLOCATIONS] = {say_failure}, [FINDING_FAILED_COMMANDS] = {say_failure},
-	[FINDING_SMALL_TRANSFERS] = {say_transfers},  [FINDING_CPU_PREEMPTION] = {say_preemption},
-	[FINDING_STARVED_QUEUE] = {say_starved},      [FINDING_BLOCKED_HOST] = {say_blocked},
-	[FINDING_DEVICE_SHARED] = {say_shared},       [FINDING_NO_OVERLAP] = {say_no_overlap},
-	[FINDING_SYNC_COPIES] = {say_sync_copies},    [FINDING_SERIAL_QUEUES] = {say_serial},
-	[FINDING_TINY_KERNELS] = {say_tiny},          [FINDING_LOW_OCCUPANCY] = {say_occupancy},
-	[FINDING_LAUNCH_LATENCY] = {say_latency},     [FINDING_WAIT_UNDER_GIL] = {say_gil},
-	[FINDING_HIDDEN_LAUNCHES] = {say_hidden},     [FINDING_COMPILE_TIME] = {say_compile},
+	[FINDING_FAILED_LAUNCHES] = {report_say_failure},
+	[FINDING_FAILED_BUILDS] = {report_say_failure},
+	[FINDING_FAILED_ALLOCATIONS] = {report_say_failure},
+	[FINDING_FAILED_COMMANDS] = {report_say_failure},
+	[FINDING_SMALL_TRANSFERS] = {say_transfers},
+	[FINDING_CPU_PREEMPTION] = {say_preemption},
+	[FINDING_STARVED_QUEUE] = {say_starved},
+	[FINDING_BLOCKED_HOST] = {say_blocked},
+	[FINDING_DEVICE_SHARED] = {say_shared},
+	[FINDING_NO_OVERLAP] = {say_no_overlap},
+	[FINDING_SYNC_COPIES] = {say_sync_copies},
+	[FINDING_SERIAL_QUEUES] = {say_serial},
+	[FINDING_TINY_KERNELS] = {say_tiny},
+	[FINDING_LOW_OCCUPANCY] = {say_occupancy},
+	[FINDING_LAUNCH_LATENCY] = {say_latency},
+	[FINDING_WAIT_UNDER_GIL] = {say_gil},
+	[FINDING_HIDDEN_LAUNCHES] = {say_hidden},
+	[FINDING_COMPILE_TIME] = {say_compile},
 	[FINDING_LATE_RANKS] = {say_late_ranks},
+	[FINDING_LAUNCH_BOUND] = {say_launch_bound},
+	[FINDING_COMMAND_BUFFER_FULL] = {say_full_buffers},
 };
 
 static void describe(const struct report *report, const struct finding *finding,
@@ -538,45 +494,6 @@ int report_put_findings(const struct report *report)
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
-
-/* ns: the idle time that the function explains; 0: not known. */
-static void write_culprit(const struct report *report, const struct verdict_place *place,
-			  uint64_t ns, struct json_writer *json)
-{
-	report_write_place(place, json);
-	if (ns)
-		json_pair_u64(json, "function_ns", ns);
-	report_write_frames(report, place->stack, json);
-}
-
-static void write_log(const struct report *report, const struct analysis_failure *failure,
-		      struct json_writer *json)
-{
-	char line[LOG_LINE];
-	const struct event_code *log = find_log(report, failure->result, line, sizeof(line));
-
-	if (log && log->parent)
-		json_pair_u64(json, "program", log->parent);
-	if (log)
-		json_pair_text(json, "log", line);
-}
-
-static void write_failure(const struct report *report, const struct finding *finding,
-			  struct json_writer *json)
-{
-	const struct analysis_failure *failure = finding->failure;
-	struct verdict_place place;
-
-	json_pair_text(json, "name", failure->name);
-	json_pair_u64(json, "count", failure->count);
-	json_pair_i64(json, "result", failure->result);
-	json_pair_text(json, "error", analysis_error_name(failure->name, failure->result));
-	if (finding->kind == FINDING_FAILED_BUILDS)
-		write_log(report, failure, json);
-	if (failure->kind != FAILURE_COMMAND &&
-	    find_call_place(report, failure->name, failure->stack, &place))
-		write_culprit(report, &place, 0, json);
-}
 
 static void write_users(const struct report *report, const struct overlap *overlap,
 			struct json_writer *json)
@@ -656,14 +573,26 @@ static void write_more(const struct report *report, const struct finding *findin
 	case FINDING_BLOCKED_HOST:
 		place.function = NULL;
 		if (report_find_culprit(report, finding->device, cause, &place, &ns))
-			write_culprit(report, &place, ns, json);
+			report_write_culprit(report, &place, ns, json);
 		if (finding->kind == FINDING_BLOCKED_HOST)
 			write_wait(report, finding->device, place.function, json);
 		return;
 	case FINDING_WAIT_UNDER_GIL:
 		json_pair_text(json, "call", finding->gil->name);
 		if (report_place_of(report, finding->gil->stack, &place))
-			write_culprit(report, &place, 0, json);
+			report_write_culprit(report, &place, 0, json);
+		return;
+	case FINDING_LAUNCH_BOUND:
+		json_pair_text(json, "call",
+			       model_text(report->model, finding->waited->function_string, ""));
+		json_pair_text(json, "launch",
+			       report->analysis->paths[finding->waited->path].function);
+		if (find_wait_place(report, finding->waited, &place))
+			report_write_culprit(report, &place, 0, json);
+		return;
+	case FINDING_COMMAND_BUFFER_FULL:
+		if (report_place_of(report, report->analysis->program.full.stack, &place))
+			report_write_culprit(report, &place, 0, json);
 		return;
 	case FINDING_LATE_RANKS:
 		report_write_late_rank("rank", finding->rank, json);
@@ -672,9 +601,9 @@ static void write_more(const struct report *report, const struct finding *findin
 		return;
 	case FINDING_COMPILE_TIME:
 		json_pair_text(json, "call", finding->call->name);
-		if (find_call_place(report, finding->call->name, finding->call->longest_stack,
-				    &place))
-			write_culprit(report, &place, 0, json);
+		if (report_find_call_place(report, finding->call->name,
+					   finding->call->longest_stack, &place))
+			report_write_culprit(report, &place, 0, json);
 		return;
 	default:
 		return;
@@ -686,7 +615,7 @@ static void write_evidence(const struct report *report, const struct finding *fi
 {
 	json_pair_object(json, "evidence");
 	if (finding->failure) {
-		write_failure(report, finding, json);
+		report_write_failure(report, finding, json);
 		json_object_end(json);
 		return;
 	}

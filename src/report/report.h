@@ -14,10 +14,12 @@
 #include "base/hash.h"
 
 struct collectives_rank;
+struct finding;
 struct frame_name;
 struct frames;
 struct json_writer;
 struct layers;
+struct sentence;
 struct short_names;
 struct string_builder;
 struct table_rows;
@@ -126,6 +128,8 @@ void report_write_overlap(const struct overlap *overlap, struct json_writer *jso
 /* Tables, and the keys "api", "operators" and "functions". */
 void report_put_calls(const struct report *report);
 void report_write_calls(const struct report *report, struct json_writer *json);
+/* "198 launches waited 912.0 ms because the command buffer was full; longest 110.2 ms" */
+void report_say_full(const struct report *report, struct sentence *sentence);
 /* The key "command_buffer_full"; nothing if no launch waited for that. */
 void report_write_full(const struct report *report, struct json_writer *json);
 
@@ -361,6 +365,9 @@ bool report_place_of(const struct report *report, uint32_t stack, struct verdict
  * CAUSE_PREEMPTED. False: no function is known. */
 bool report_find_culprit(const struct report *report, size_t device, enum account_cause cause,
 			 struct verdict_place *ret_place, uint64_t *ret_ns);
+/* Its keys. ns: the idle time that the function explains; 0: not known. */
+void report_write_culprit(const struct report *report, const struct verdict_place *place,
+			  uint64_t ns, struct json_writer *json);
 
 /* ---- report/verdict/verdict.c ---- */
 
@@ -382,6 +389,17 @@ typedef void (*report_put_row)(const struct report *report, const char *name, ui
 /* The functions, waits or preemptors of one cause. verdict: that of the whole window. */
 void report_put_idle_places(const struct report *report, const struct verdict *verdict,
 			    enum account_cause cause, report_put_row put);
+
+/* ---- report/failures.c ---- */
+
+void report_say_failure(const struct report *report, const struct finding *finding,
+			struct sentence *sentence);
+void report_write_failure(const struct report *report, const struct finding *finding,
+			  struct json_writer *json);
+/* The place of a call: its own stack, otherwise the stack that was sampled inside of calls of this
+ * function for the longest idle time. */
+bool report_find_call_place(const struct report *report, const char *function, uint32_t stack,
+			    struct verdict_place *ret_place);
 
 /* ---- report/findings.c ---- */
 

@@ -21,6 +21,7 @@
 #include "base/order/quantile.h"
 #include "analyze/verdict/verdict.h"
 #include "report/table.h"
+#include "report/verdict/cause.h"
 #include "report/verdict/sentence.h"
 
 enum {
@@ -514,21 +515,27 @@ static struct table_rows rows_of_class(const struct report *report, enum analysi
 	return TABLE_ROWS(first < end ? &program->calls[first] : program->calls, end - first);
 }
 
-/* A full command buffer makes the host wait, and not the device: its queue is full. */
-static void put_full(const struct report *report)
+void report_say_full(const struct report *report, struct sentence *sentence)
 {
 	const struct analysis_full *full = &report->analysis->program.full;
-	struct sentence text = {0};
 	struct verdict_place place;
 
-	if (!full->launches)
-		return;
-	say(&text, "%" PRIu64 " %s%s waited %s because the command buffer was full; longest %s",
+	say(sentence, "%" PRIu64 " %s%s waited %s because the command buffer was full; longest %s",
 	    full->launches, table_noun(full->launches, "launch", "launches"),
 	    full->is_reported ? "" : " probably", format_duration(full->ns).text,
 	    format_duration(full->longest_ns).text);
 	if (report_place_of(report, full->stack, &place))
-		say(&text, ", called from %.*s", SENTENCE_NAME, place.function);
+		say_in(sentence, "called from", &place);
+}
+
+/* A full command buffer makes the host wait, and not the device: its queue is full. */
+static void put_full(const struct report *report)
+{
+	struct sentence text = {0};
+
+	if (!report->analysis->program.full.launches)
+		return;
+	report_say_full(report, &text);
 	printf("  ");
 	sentence_put_wrapped(text.text, 2, 4, report_columns(report));
 	putchar('\n');

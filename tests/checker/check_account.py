@@ -990,8 +990,21 @@ def unfinished(trace, device, commands):
     """Since when each command may be on the device of which nobody knows when it was over."""
     if trace.ends_early() or not is_measured(trace, device, commands):
         return [0]
-    return [row["enter"] for row in trace.launches_on(device)
-            if not row["execution"] and not trace.is_not_executed(row)]
+    placed = [row["enter"] for row in trace.launches_on(device)
+              if not row["execution"] and not trace.is_not_executed(row)]
+    return placed + unplaced(trace, device, commands)
+
+
+def unplaced(trace, device, commands):
+    """The enters of launches without a queue, of the processes that launched commands of the device, after the latest one."""
+    known = [row["launch"] for row in commands if known_launch(row) and row["launch"]["function"] != ABSENT_CALL]
+    if not device or not known:
+        return []
+    processes = {launch["process"] for launch in known}
+    last = max(launch["enter"] for launch in known)
+    return [row["enter"] for row in trace.launches_on(0)
+            if not row["execution"] and row["correlation"] and row["process"] in processes and row["enter"] > last
+            and row["queue"] not in trace.things.get("queue", {})]
 
 
 def check_device(comparison, trace, device, key, begin, end, report):

@@ -15,6 +15,9 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import check_account  # noqa: E402
 
 
+UNDESCRIBED_QUEUE = 77
+
+
 def random_thread(generator, lines, process, thread, state):
     """One thread's calls and launches, in sequence; its commands run anywhere behind them."""
     now = generator.randrange(0, 300)
@@ -49,16 +52,18 @@ def random_launch(generator, lines, process, thread, enter, leave, state):
     if used and generator.random() < state["again"]:
         correlation = generator.choice(used[-4:])
     used.append(correlation)
+    has_run = generator.random() < 0.9
+    named = queue if has_run or generator.random() < 0.6 else UNDESCRIBED_QUEUE
     kind = generator.choice(("kernel", "kernel", "read", "write", "barrier"))
     handle = generator.randrange(0, 6)
     name = f" name=k{generator.randrange(3)}" if kind == "kernel" else ""
-    lines.append(f"launch {correlation} {thread} {queue} {enter} {leave} {kind}{name}"
+    lines.append(f"launch {correlation} {thread} {named} {enter} {leave} {kind}{name}"
                  f" bytes={generator.randrange(100)} handle={handle}"
                  f" blocking={generator.randrange(2)}"
                  f" result={-5 if generator.random() < 0.05 else 0}")
     for _ in range(0 if state["again"] else generator.choice((0, 0, 1, 2))):
         lines.append(f"wait {process} {correlation} {enter} {generator.randrange(1, 9)}")
-    if generator.random() < 0.9:
+    if has_run:
         random_execution(generator, lines, process, correlation, queue, enter, state["crowd"])
 
 

@@ -170,6 +170,18 @@ with t.case("the nodes of a graph do not belong to the call before it"):
     stacks = [row[0] for row in base.execute("SELECT e.stack_id FROM rocpd_kernel_dispatch AS d JOIN rocpd_event AS e ON e.id = d.event_id")]
     t.equal(stacks, [regions["cuGraphLaunch"]] * 2, f"kernels belong to the graph's call: {regions}")
 
+with t.case("devices have different numbers: ordinals if all of them have one, otherwise their place in the trace"):
+    for keys, numbers in ((("3", "1"), [3, 1]), (("GPU-f00", "0"), [0, 1]), (("1", "01"), [0, 1])):
+        lines = [line for number, key in enumerate(keys, 1) for line in (
+            f"device {number} {key}", f"queue {number} {number}", f"thread {number} 1",
+            f"launch {number} {number} {number} 0 10 kernel name=k{number}", f"execution 1 {number} {number} - - {20 * number} 100")]
+        out = exported(t.described("devices.duet", "\n".join(["window 0 1000", *lines]) + "\n"))
+        with open(out, encoding="utf-8") as file:
+            document = json.load(file)
+        kernels = {row["name"]: row["args"]["device"] for row in document["traceEvents"] if row.get("cat") == "kernel"}
+        t.equal(kernels, dict(zip(("k1", "k2"), numbers)), f"args.device of {keys}")
+        t.equal([row["id"] for row in document["deviceProperties"]], numbers, f"deviceProperties of {keys}")
+
 with t.case("a full disk and a closed pipe"):
     t.check_export_ends("chrome")
 

@@ -133,6 +133,8 @@ BUSY = f"'{os.path.join(duet_test.PROGRAMS, 'planted')}' busy 600"
 # Both have their kernel when the first one begins.
 TOGETHER = 'mkfifo "$FIFO"; PLANTED_READ="$FIFO" {0} & PLANTED_WRITE="$FIFO" {0}; wait'
 BUILDS = line_of("planted.c", "return clBuildProgram(")
+FINISHES_EACH = line_of("planted.c", "if (i % every == 0)") + 1
+FULL = 16384  # work items that fill the simulated GPU
 FINISHES = line_of("python_cpu.py", "device.must(wait(device.queue))")
 DOZES = "kernel_us=1000,doze_ms=40,wake_us=20000"
 COPIES = "kernel_us=1000,copy_gbps=1,engines=2"
@@ -169,15 +171,25 @@ ROWS = [
     Row("copies that wait", "sync_copies", simulated(COPIES, "sync", 100, 1 << 20), simulated(COPIES, "beside", 100, 1 << 20),
         has(count=100, bytes=100 << 20), is_simulated=True),
     Row("queues in turns", "serial_queues", simulated("kernel_us=500,engines=1", "queues", 13, 20),
-        simulated("kernel_us=500,engines=1", "queues", 1, 260), has(queues=13, several_ns=0), is_simulated=True),
+        simulated("kernel_us=500,engines=1", "waits", 260, 13, FULL), has(queues=13, several_ns=0), is_simulated=True),
     Row("tiny kernels", "tiny_kernels", simulated("kernel_us=0.02", "kernels", 30000), simulated("kernel_us=20", "kernels", 30),
         has(kernel="work", kernels=30000), is_simulated=True),
+    Row("a wait after each launch", "launch_bound", simulated("kernel_us=20", "waits", 2000, 1, FULL), simulated("kernel_us=20", "waits", 2000, 2000, FULL),
+        is_in("waits", line=FINISHES_EACH, call="clFinish", launch="clEnqueueNDRangeKernel", launches=2000), is_simulated=True),
+    Row("a wait after each launch on PoCL", "launch_bound", planted("waits", 2000, 1, 64), planted("waits", 2000, 500, 64),
+        is_in("waits", line=FINISHES_EACH, call="clFinish", launch="clEnqueueNDRangeKernel", launches=2000)),
+    Row("a wait after each launch of CUDA", "launch_bound", cuda("kernel_us=20", laps=1000, kernels=1, awaited=1),
+        cuda("kernel_us=20", laps=1000, kernels=1), is_in("work", "cuda_work.c", call="cuStreamSynchronize", launch="cuLaunchKernel", launches=1000),
+        ("--collect", "nvidia:cuda"), is_simulated=True, also="low_occupancy"),
+    Row("a full command buffer", "command_buffer_full", cuda("kernel_us=1000,queue_us=4000", kernels=100),
+        cuda("kernel_us=1000,queue_us=400000", kernels=100), is_in("launch_steps", "cuda_work.c"), ("--collect", "nvidia:cuda"), is_simulated=True,
+        also="low_occupancy"),
     Row("few work-groups", "low_occupancy", simulated("kernel_us=1000", "grid", 512, 64, 100),
         simulated("kernel_us=1000", "grid", 16384, 64, 100), has(kernel="work", groups=8, units=32, few_groups=100),
         is_simulated=True),
     Row("pauses in which the device dozes", "launch_latency", simulated(DOZES, "pauses", 150, 60, 25),
         simulated(DOZES, "pauses", 150, 0, 0, PLANTED_URGENT="1"), has(launches=150), ("--collect", "opencl"), came_late,
-        is_simulated=True),
+        is_simulated=True, also="launch_bound"),  # both wait after each launch
     Row("a wait under the GIL", "wait_under_gil", python("finish", 8, 1), python("finish", 8, 0),
         is_in("finish", "python_cpu.py", FINISHES, call="clFinish"), CPU, is_simulated=True,
         also="blocked_host"),  # after each wait it wants the GIL, which the other thread keeps for 5 ms and more

@@ -128,6 +128,13 @@ with t.case("<<<>>>, copies, memset: one launch each by HIP's name, with its sta
     t.true(not any("hsa_" in name or name == "AQL dispatch" for name in calls(one)),
            f"what HIP does below is not told again: {list(calls(one))}")
 
+with t.case("a wait after each launch, by the wait"):
+    one = recorded(["awaited", "launches=500"])
+    found = [row for row in one.report["findings"] if row["id"] == "launch_bound"]
+    t.equal([(row["evidence"]["launches"], row["evidence"]["call"], row["evidence"]["launch"], row["evidence"]["function"]) for row in found],
+            [(500, "hipStreamSynchronize", "hipLaunchKernel", "do_awaited()")], f"{one.report['findings']}")
+    t.true("launch_bound" in [row["kind"] for row in one.report["verdict"]["causes"][:2]], f"{one.report['verdict']['causes']}")
+
 with t.case("report names HIP, and kernels of C++ as they were written; JSON has their symbols"):
     one = recorded(["work"])
     said = text(run([DUET, "report", t.path("hip.duet")]).stdout)

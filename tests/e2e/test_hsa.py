@@ -176,11 +176,14 @@ COPY = "hsa_amd_memory_async_copy"
 # Memory and device of the source, then of the destination. The agent of a box only copies it.
 ENDS = {(COPY, "write"): (None, None, "device", "own"), (COPY, "read"): ("device", "own", None, None),
         (COPY, "copy"): ("device", "own", "device", "own"),
-        (COPY + "_rect", "write"): (None, None, "device", None), (COPY + "_rect", "read"): ("device", None, None, None)}
+        (COPY + "_rect", "write"): (None, None, "device", None), (COPY + "_rect", "read"): ("device", None, None, None),
+        ("hsa_memory_copy", "read"): ("device", "own", "pinned", None),
+        ("hsa_amd_memory_fill", "fill"): (None, None, "device", "own")}
 
 with t.case("dispatches have the runtime's number of their queue and their local memory, copies both their ends"):
     one = recorded(["work", "d2d=3", "boxes=1", "local=512"], "gpus=2")
     check_counts(one)
+    check_matched(one)
     index = gpus(one.document)
     queues, sizes, ends = collections.Counter(), set(), collections.defaultdict(set)
     for launch, end, device, name in commands(one):
@@ -188,7 +191,7 @@ with t.case("dispatches have the runtime's number of their queue and their local
         if name:
             queues[index[device], end["hardware_queue"]] += 1
             sizes.add((end["local_bytes"], *where))
-        elif "started" in end:
+        else:
             ends[launch["function"], launch["command"]].add(tuple("own" if one == device else one for one in where))
             t.true("hardware_queue" not in end and "local_bytes" not in end, f"more about a copy: {end}")
     t.equal(queues, collections.Counter((work.gpu, work.queue) for work in one.works if work.kind == "kernel"),
@@ -197,6 +200,9 @@ with t.case("dispatches have the runtime's number of their queue and their local
             "the queues that the program has")
     t.equal(sizes, {(512, None, None, None, None)}, "local memory")
     t.equal(ends, {key: {value} for key, value in ENDS.items()}, "memories and devices of copies")
+    one = recorded(["work", "locked=1"])
+    t.equal([end["destination_memory"] for launch, end, _, _ in commands(one) if launch["function"] == "hsa_memory_copy"],
+            ["pinned"], "memory that was locked")
 
 with t.case("dispatches without a signal of the program's have times too"):
     one = recorded(["work", "signals=0"])

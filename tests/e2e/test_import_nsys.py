@@ -11,6 +11,7 @@ import random
 import resource
 import shutil
 import sqlite3
+import struct
 
 import duet_test
 from duet_test import DUET, run, text
@@ -492,6 +493,112 @@ with t.case("launches of a file without commands are untimed"):
     t.equal([("started" in row, "ended" in row) for row in document["executions"]], [(False, False)] * 4, "executions")
     t.equal(document["begin_ns"], 800, "the window starts at the first row")
     t.true("not measured: no device times" in text(run([DUET, "report", trace]).stdout), "report")
+
+with t.case("slices of a GPU (MIG) are devices of their own"):
+    slices = ["MIG-1111", "MIG-2222"]
+    rows = [row for row in ALL if row[0] not in ("TARGET_INFO_CUDA_DEVICE", "CUPTI_ACTIVITY_KIND_KERNEL")]
+    rows += [("TARGET_INFO_CUDA_DEVICE", dict(gpuId=3, cudaId=number, pid=PID, uuid=uuid, numMultiprocessors=4 + number))
+             for number, uuid in enumerate(slices)]
+    rows += [("CUPTI_ACTIVITY_KIND_KERNEL", dict(start=1200 + number, end=2200, deviceId=number, contextId=1, streamId=7,
+                                                 correlationId=number, globalPid=thread(PID, 0), demangledName=ID["gemm"]))
+             for number in range(2)]
+    tables = dict(TABLES, TARGET_INFO_CUDA_DEVICE=TABLES["TARGET_INFO_CUDA_DEVICE"] + ", numMultiprocessors INTEGER")
+    document = document_of(imported(database("mig.sqlite", rows, tables)))
+    devices = by_id(document["devices"])
+    whole = next(row for row in document["devices"] if row["key"] == UUID)
+    t.equal([(row["name"], row["key"], row["compute_units"], row.get("parent")) for row in document["devices"] if row is not whole],
+            [("Test GPU MIG", "MIG-1111", 4, whole["id"]), ("Test GPU MIG", "MIG-2222", 5, whole["id"])], "slices")
+    t.equal((whole["name"], whole["compute_units"], whole.get("parent")), ("Test GPU", 10, None), "the whole GPU")
+    queues = by_id(document["queues"])
+    t.equal([devices[queues[row["queue"]]["device"]]["key"] for row in document["executions"] if row["ended"] == 2200],
+            slices, "devices of the kernels")
+    # the UUID of the whole GPU is no slice
+    rows = [row for row in ALL if row[0] != "TARGET_INFO_CUDA_DEVICE"] + [
+        ("TARGET_INFO_CUDA_DEVICE", dict(gpuId=3, cudaId=0, pid=PID, uuid=UUID))]
+    t.equal([row["name"] for row in document_of(imported(database("mig.sqlite", rows)))["devices"]], ["Test GPU"], "devices")
+
+with t.case("page faults of managed memory are metrics"):
+    tables = dict(TABLES, CUDA_UM_CPU_PAGE_FAULT_EVENTS="start INTEGER, globalPid INTEGER, address INTEGER",
+                  CUDA_UM_GPU_PAGE_FAULT_EVENTS="start INTEGER, end INTEGER, globalPid INTEGER, deviceId INTEGER, address INTEGER, "
+                                                "numberOfPageFaults INTEGER, faultAccessType INTEGER")
+    rows = ALL + [("CUDA_UM_CPU_PAGE_FAULT_EVENTS", dict(start=time, globalPid=thread(PID, 0))) for time in (5000, 5007, 5007)]
+    rows += [("CUDA_UM_GPU_PAGE_FAULT_EVENTS", dict(start=start, end=start + 20, globalPid=thread(PID, 0), deviceId=0, numberOfPageFaults=count))
+             for start, count in ((5100, 64), (5200, 36))]
+    document = document_of(imported(database("faults.sqlite", rows, tables)))
+    series = {row["id"]: row for row in document["series"] if "faults" in row["metric"]}
+    t.equal(sorted((series[row["series"]]["metric"], row["begin"], row["end"], row["value"]) for row in document["counters"] if row["series"] in series),
+            [("gpu.memory.faults", 5100, 5120, 64), ("gpu.memory.faults", 5200, 5220, 36)] +
+            [("memory.managed.faults", 4999, 5000, 1), ("memory.managed.faults", 5000, 5007, 2)], "counters")
+    report = t.report(t.path("imported.duet"))
+    t.equal({row["name"]: row["sum"] for row in report["metrics"] if "faults" in row["name"]},
+            {"gpu.memory.faults": 100, "memory.managed.faults": 3}, "sums of the report")
+
+COMMUNICATOR = 0xfedcba9876543210
+SCHEMAS = {16777218: ((18, "NCCL communicator ID", None), (5, "No. of ranks", 8), (5, "Rank", 12), (5, "CUDA device", 16)),
+           16777223: ((18, "NCCL communicator ID", None), (22, "Message size [bytes]", 8), (16777232, "Reduction operation", 16))}
+
+
+def payload_of(schema, *values):
+    """As Nsight Systems 2026 writes it: 32 bytes, then the fields."""
+    data = struct.pack("<QQQ" if schema == 16777223 else "<QIIQ", *values)
+    return struct.pack("<IIIIQQ", 1, 0, schema, 0, len(data), 32 + len(data)) + data
+
+
+def nccl_rows(form):
+    """Two ranks: an all-reduce in its function, a group of two, a kernel without a range, one of a name without an operation."""
+    rows, names = [], ["ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)", "ncclDevKernel_Generic(x)"]
+    rows += [("StringIds", dict(id=1000 + number, value=name)) for number, name in enumerate(names)]
+    for schema, entries in SCHEMAS.items():
+        rows += [("NVTX_PAYLOAD_SCHEMA_ENTRIES", dict(domainId=1, schemaId=schema, idx=index, type=kind, name=name, offset=offset))
+                 for index, (kind, name, offset) in enumerate(entries)]
+    for rank, pid in enumerate((PID, OTHER)):
+        own = thread(pid, pid)
+
+        def nvtx(text, start, end, schema=None, *values):
+            data = payload_of(schema, *values) if schema and form != "json" else None
+            names = [name for _, name, _ in SCHEMAS[schema]] if schema else []
+            rows.append(("NVTX_EVENTS", dict(start=start, end=end, eventType=59, text=text, globalTid=own, domainId=1,
+                                             binaryData=data.hex() if data and form == "hex" else data,
+                                             jsonText=json.dumps(dict(zip(names, values))) if schema and form == "json" else None)))
+
+        def kernel(correlation, enter, start, name):
+            rows.append(("CUPTI_ACTIVITY_KIND_RUNTIME", dict(start=enter, end=enter + 5, eventClass=0, globalTid=own, correlationId=correlation,
+                                                             nameId=ID["cudaLaunchKernel"], returnValue=0)))
+            rows.append(("CUPTI_ACTIVITY_KIND_KERNEL", dict(start=start + 10 * rank, end=start + 100, deviceId=rank, contextId=1, streamId=7,
+                                                            correlationId=correlation, globalPid=thread(pid, 0), demangledName=1000 + name)))
+
+        nvtx("ncclCommInitRank", 10, 90, 16777218, COMMUNICATOR, 2, rank, rank)
+        nvtx("ncclAllReduce", 100, 150, 16777223, COMMUNICATOR, 4096, 0)
+        kernel(1, 120, 1000, 0)
+        nvtx("ncclAllReduce", 160, 170, 16777223, COMMUNICATOR, 7, 0)  # its kernel is not in the file
+        nvtx("ncclGroupStart", 200, 205)
+        nvtx("ncclAllReduce", 210, 220, 16777223, COMMUNICATOR, 1000, 0)
+        nvtx("ncclAllReduce", 230, 240, 16777223, COMMUNICATOR, 24, 0)
+        nvtx("ncclGroupEnd", 250, 290)
+        kernel(2, 260, 2000, 1)
+        kernel(3, 400, 3000, 0)
+    return rows
+
+
+with t.case("collective operations of NCCL have communicator, size and rank of the ranges"):
+    tables = dict(TABLES, NVTX_EVENTS=TABLES["NVTX_EVENTS"] + ", jsonText TEXT, binaryData TEXT",
+                  NVTX_PAYLOAD_SCHEMA_ENTRIES="domainId INTEGER, schemaId INTEGER, idx INTEGER, type INTEGER, name TEXT, offset INTEGER")
+    strings = [row for row in ALL if row[0] == "StringIds"]
+    for form in ("binary", "hex", "json"):
+        path = imported(database("nccl.sqlite", strings + nccl_rows(form), tables))
+        document = document_of(path)
+        processes = {row["id"]: row["pid"] for row in document["processes"]}
+        t.equal(sorted((processes[row["process"]], row["begin"], row["name"], row["communicator"], row.get("sequence"), row.get("bytes"),
+                        row.get("rank"), row.get("rank_count")) for row in document["collectives"] if row["communicator"]),
+                [(pid, start + 10 * rank, "allreduce", "fedcba9876543210", number + 1, size, rank, 2)
+                 for rank, pid in enumerate((PID, OTHER)) for number, (start, size) in enumerate(((1000, 4096), (2000, 1024)))], form)
+        t.equal([row["begin"] for row in document["collectives"] if not row["communicator"]], [3000, 3010], "a kernel without a range")
+        whole = t.report(path)["collectives"]
+        t.equal((whole["operations"], whole["waited_ns"]), (2, 20), "the report")
+    damaged = [(table, dict(row, binaryData=row["binaryData"][:40]) if row.get("binaryData") else row) for table, row in nccl_rows("binary")]
+    document = document_of(imported(database("nccl.sqlite", strings + damaged, tables)))
+    t.equal({row["communicator"] for row in document["collectives"]}, {"ncclDevKernel_AllReduce_Sum_f32_RING_LL", "ncclDevKernel_Generic"},
+            "without payloads the kernel names the communicator")
 
 with t.case("texts that are not UTF-8"):
     path = database("latin.sqlite", ALL, scripts=[

@@ -154,8 +154,10 @@ def rows_of_all():
         (KIND + "UNIFIED_MEMORY_COUNTER", dict(counterKind=2, value=8192, start=at(5700), end=at(5750), srcId=0, dstId=0xffffffff,
                                                processId=PID, flags=4)),
         (KIND + "UNIFIED_MEMORY_COUNTER", dict(counterKind=3, value=0x7f0000001000, start=at(5400), end=0, processId=PID)),
-        (KIND + "UNIFIED_MEMORY_COUNTER", dict(counterKind=4, value=12, start=at(5410), end=at(5420), processId=PID)),
-        (KIND + "UNIFIED_MEMORY_COUNTER", dict(counterKind=4, value=3, start=at(5510), end=at(5520), processId=PID)),
+        (KIND + "UNIFIED_MEMORY_COUNTER", dict(counterKind=4, value=12, start=at(5410), end=at(5420), srcId=0, processId=PID)),
+        (KIND + "UNIFIED_MEMORY_COUNTER", dict(counterKind=4, value=3, start=at(5510), end=at(5520), srcId=0, processId=PID)),
+        (KIND + "UNIFIED_MEMORY_COUNTER", dict(counterKind=3, value=0x7f0000002000, start=at(5400), end=0, processId=PID)),
+        (KIND + "UNIFIED_MEMORY_COUNTER", dict(counterKind=3, value=0x7f0000003000, start=at(5450), end=0, processId=PID)),
         (KIND + "UNIFIED_MEMORY_COUNTER", dict(counterKind=5, value=1, start=at(5530), end=0, processId=PID)),
         # ranges: pushed and popped, of two threads, a mark, an open one, an end alone
         (KIND + "MARKER", dict(flags=2, timestamp=at(900), id=1, objectKind=2, objectId=pair(PID, THREAD), name=ID["forward"],
@@ -343,8 +345,8 @@ with t.case("clocks, power, temperature and faults"):
         values[series[row["series"]]["metric"]].append((row["begin"], row["end"], row["value"]))
     t.equal(dict(values), {"gpu.clock": [(1500, 1500, 1328000000)], "gpu.clock.memory": [(1500, 1500, 715000000)],
                            "gpu.temperature": [(1510, 1510, 41000)], "gpu.power": [(1520, 1520, 99000)],
-                           "gpu.fan": [(1530, 1530, 35)], "nvvp.cpu_page_faults": [(5400, 5400, 1)],
-                           "nvvp.gpu_page_faults": [(5410, 5410, 12), (5410, 5510, 3)]}, "counters")
+                           "gpu.fan": [(1530, 1530, 35)], "memory.managed.faults": [(5399, 5400, 2), (5400, 5450, 1)],
+                           "gpu.memory.faults": [(5410, 5420, 12), (5510, 5520, 3)]}, "counters")
     t.equal([row["limit"] for row in series.values() if row["metric"] == "gpu.power"], [300000], "limit")
     t.true("1 event of unified memory left out" in notes_of(trace), notes_of(trace))
 
@@ -397,7 +399,7 @@ with t.case("tables of older versions of CUDA"):
     document = document_of(trace)
     t.equal(commands_of(document), [row for row in COMMANDS if row[2] != "migrate"], "commands")
     t.true(all("queued" not in row for row in document["executions"]), "no times before the start")
-    t.true("6 counters of unified memory left out: no start and end" in notes_of(trace), notes_of(trace))
+    t.true("8 counters of unified memory left out: no start and end" in notes_of(trace), notes_of(trace))
     t.true(all(row["domain"] in ("NVTX", "CUPTI") for row in document["ranges"]), "no domains")
     # without the runtime's calls, the driver's call launched it
     only = {key: value for key, value in old.items() if key != KIND + "RUNTIME"}

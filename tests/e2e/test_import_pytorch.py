@@ -201,10 +201,72 @@ with t.case("files of 2021: other categories, callers as a text"):
     t.true(any(line.startswith("<module> (train.py:3);forward (nn.py:7);aten::mm;cudaLaunchKernel;-;gemm") for line in folded(path)),
            f"{folded(path)}")
 
+with t.case("callers as a text have at most 64 operators below them"):
+    deep = [slice_of("cpu_op", f"op{number}", number, 1000 - 2 * number) for number in range(300)]
+    named = [slice_of("cpu_op", "leaf", 310 + number, 1, **{"Call stack": f"train.py({number}): f{number}"}) for number in range(50)]
+    launch = [slice_of("Runtime", "cudaLaunchKernel", 400, 1, correlation=1, **{"Call stack": "train.py(3): main"}), command("gemm", 450, 1, 1, "Kernel")]
+    path = imported(deep + named + launch)
+    t.equal([line.split(";-;")[0] for line in folded(path) if line.split(" ")[-1] != "0" and "gemm" in line],
+            [";".join(["main (train.py:3)", *(f"op{number}" for number in range(236, 300)), "cudaLaunchKernel"])], "stack")
+    t.true(len(rows_of(path, "stacks")[0]) <= 300 + 52 * 66, f"{len(rows_of(path, 'stacks')[0])} nodes of stacks")
+
 with t.case("events of an MTIA are commands of an accelerator"):
     path = imported([slice_of("mtia_runtime", "launch", 0, 1, correlation=1), command("fused", 5, 10, 1, "mtia_ccp_events", pid=9)])
     t.equal([(row["name"], row["type"]) for row in rows_of(path, "devices")[0]], [("accelerator 9", 3)], "device")
     t.equal([row["name"] for row in t.report(path)["kernels"]], ["fused"], "kernels")
+
+def rpd_slice(pid, tid, name, begin_us, duration_us, description):
+    """rpd2tracing writes numbers as text and no categories."""
+    return {"ph": "X", "pid": str(pid), "tid": str(tid), "name": name, "ts": str(begin_us), "dur": str(duration_us), "args": {"desc": description}}
+
+
+def rpd_arrow(number, call_end_us, start_us, thread=PID, gpu=2, queue=0):
+    """From 2 us before the call's end, or the start of the command, to the command."""
+    return [{"ph": "s", "cat": "api_op", "name": "api_op", "id": str(number), "pid": str(PID), "tid": str(thread), "ts": str(min(call_end_us - 2, start_us))},
+            {"ph": "f", "cat": "api_op", "name": "api_op", "id": str(number), "pid": str(gpu), "tid": str(queue), "ts": str(start_us), "bp": "e"}]
+
+
+RPD = [{}, {"ph": "M", "name": "process_name", "pid": "2", "args": {"name": "GPU2"}},
+       rpd_slice(2, 0, "copied", 1003, 90, "CopyHostToDevice"), rpd_slice(2, 0, "gemm", 1110, 10, "KernelExecution"),
+       rpd_slice(2, 0, "node a", 1200, 10, "Task"), rpd_slice(2, 0, "node b", 1210, 0, "Task"), rpd_slice(2, 0, "node c", 1210, 5, "Task"),
+       rpd_slice(2, 0, "FillBuffer", 1300, 4, "FillBuffer"), rpd_slice(2, 0, "Barrier", 1310, 1, "Barrier"),
+       rpd_slice(2, 0, "step", 1002, 300, "UserMarker frame: 3 ops"),
+       rpd_slice(PID, PID, "step", 990, 200, "step"), rpd_slice(PID, PID + 1, "hcc_activity_callback", 1320, 3, "count=7"),
+       # the second call of a kernel lasts 1 us, so its arrow starts in the call before it
+       rpd_slice(PID, PID, "hipMemcpyWithStream", 1000, 100, ""), rpd_slice(PID, PID, "hipModuleLaunchKernel", 1100, 3, ""),
+       rpd_slice(PID, PID, "hipGraphLaunch", 1103, 1, ""), rpd_slice(PID, PID, "hipMemsetAsync", 1104, 1, ""),
+       rpd_slice(PID, PID + 1, "hipLaunchKernel", 1206, 3, ""),
+       *rpd_arrow(1, 1100, 1003), *rpd_arrow(2, 1103, 1110), *rpd_arrow(3, 1104, 1200), *rpd_arrow(4, 1104, 1210),
+       *rpd_arrow(5, 1209, 1210, thread=PID + 1), *rpd_arrow(6, 1105, 1300),
+       rpd_arrow(7, 1100, 5000)[0], *rpd_arrow(8, 50, 60)]  # an arrow without an end, one between nothing
+
+
+def rpd_launches(events):
+    t.wanted()
+    path, out = t.path("rpd.json"), t.path("rpd.duet")
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(events, file)
+    result = run([DUET, "import", "-o", out, path])
+    t.equal(result.status, 0, text(result.stderr))
+    document = json.loads(run([DUET, "export", "-f", "json", out]).stdout)
+    starts = {row["correlation"]: row["started"] for row in document["executions"]}
+    first = min(starts.values())
+    return sorted((starts[row["correlation"]] - first, row["function"], row["command"], bool(row["flags"] & 4)) for row in document["launches"]), out
+
+
+with t.case("arrows of rpd2tracing lead from a call to its commands"):
+    found, path = rpd_launches(RPD)
+    t.equal(found, [(0, "hipMemcpyWithStream", "write", False), (107_000, "hipModuleLaunchKernel", "kernel", False),
+                    (197_000, "hipGraphLaunch", "kernel", False), (207_000, "hipGraphLaunch", "kernel", True), (207_000, "hipLaunchKernel", "kernel", False),
+                    (297_000, "hipMemsetAsync", "fill", False), (307_000, "(not in the file)", "barrier", False)], "launches")
+    t.equal([row["name"] for row in rows_of(path, "devices")[0]], ["GPU2"], "devices")
+    t.equal(sorted(row["name"] for row in t.report(path)["kernels"]), ["gemm", "node a", "node b", "node c"], "kernels")
+    t.equal(sorted(row["name"] for row in rows_of(path, "ranges")[0]), ["hcc_activity_callback", "step"], "ranges")
+
+with t.case("the same arrows in any order of the file"):
+    shuffled = [event for event in RPD if event.get("ph") not in ("M", "X")]
+    random.Random(3).shuffle(shuffled)
+    t.equal(rpd_launches([event for event in RPD if event.get("ph") in ("M", "X")] + shuffled)[0], found, "launches")
 
 with t.case("the recordings of real devices: stacks of launches"):
     t.wanted()

@@ -280,6 +280,33 @@ with t.case("rocprofv3-csv: a file alone"):
                 [("KERNEL_DISPATCH", 4, 1, TID, 1, "saxpy", 1, 10, 20)])
     t.equal([row["name"] for row in rows_of(imported("rocprofv3-csv", written("alone.csv", old)))["devices"]], ["GPU 4"], "agent")
 
+CALL_HEADER = "Domain Function Process_Id Thread_Id Correlation_Id Start_Timestamp End_Timestamp"
+
+
+def cut_run(calls, kernels):
+    """A set of two files: calls (name, link, start, end), kernels (link, start, end)."""
+    written("cut_kernel_trace.csv", table(KERNEL_HEADER, [
+        ("KERNEL_DISPATCH", "Agent 1", 1, 1, TID, number, 3, "node", link, start, end, 0, 0, 24, 8, 128, 64, 1, 1, 64, 1, 1)
+        for number, (link, start, end) in enumerate(kernels)]))
+    return imported("rocprofv3-csv", written("cut_hip_api_trace.csv", table(CALL_HEADER, [
+        ("HIP_RUNTIME_API_EXT", name, PID, TID, link, start, end) for name, link, start, end in calls])))
+
+
+with t.case("rocprofv3-csv: launches at the end of a recording that was cut"):
+    early = ("hipGraphLaunch", 1, 100, 200)  # its kernels came before the recording, or it was captured
+    path = cut_run([early, ("hipGraphLaunch", 2, 1000, 1200), ("hipGetDevice", 3, 1300, 1310), ("hipGraphLaunch", 4, 1500, 2000)],
+                   [(2, 1250, 1300), (2, 1300, 1400)])
+    rows = rows_of(path)
+    t.equal([(row["enter"], row["flags"]) for row in rows["launches"]], [(1000, 0), (1000, 4), (1500, 0)], "launches")
+    t.equal([(row["function"], row["begin"]) for row in rows["calls"]], [("hipGraphLaunch", 100), ("hipGetDevice", 1300)], "calls")
+    device = t.report(path)["devices"][0]
+    t.equal((device["idle_causes"]["unknown"], device["idle_causes"]["nothing_to_do"]), (500, 900 - 100 + 100), "idle after the last command")
+    t.true("1 launch at the end without a command" in notes_of(path), notes_of(path))
+
+with t.case("rocprofv3-csv: the call before a graph of many kernels keeps its name"):
+    path = cut_run([("hipMalloc", 1, 100, 600), ("hipGraphLaunch", 2, 700, 800)], [(2, 900 + 10 * i, 905 + 10 * i) for i in range(1500)])
+    t.equal([(row["call"], row["ns"]) for row in t.report(path)["devices"][0]["idle_calls"]], [("hipMalloc", 500)], "calls in idle time")
+
 with t.case("rocprofv3-csv: invalid files"):
     parts = csv_set()
     refused("rocprofv3-csv", written("bad.csv", ""), "an empty file")

@@ -6,10 +6,10 @@
  * Gets:     NAME=VALUE arguments: threads, kernels, h2d, d2h, any (copies between any addresses),
  *           sets, graphs (launches), nodes (of the graph), captured (kernels captured in a stream
  *           that becomes a second graph), laps and pace_ms (the kernels again, with a wait and a
- *           pause each time), streams (made one after the other, with a kernel in each; pace_ms
- *           after each 1000) of which the first so many are kept (the others are destroyed), shared
- *           (bytes of shared memory that a launch asks for), failing (launches that fail), waits,
- *           rest_ms (how long it rests before its end), end (return, _exit, kill, fork; release,
+ *           pause each time; awaited: with a wait alone), streams (made one after the other, with a
+ * kernel in each; pace_ms after each 1000) of which the first so many are kept (the others are
+ * destroyed), shared (bytes of shared memory that a launch asks for), failing (launches that fail),
+ * waits, rest_ms (how long it rests before its end), end (return, _exit, kill, fork; release,
  *           atexit, destructor: releases what it has made, before the end, in a handler of exit, in
  *           a function of the program's end), contexts (one after the other before all that, each
  *           with the kernels once), devices (threads take turns with their primary contexts)
@@ -49,7 +49,7 @@ static _Thread_local CUfunction step, reduce; /* of the thread's context */
 static _Atomic int wrong;
 
 static struct {
-	int threads, kernels, h2d, d2h, any, sets, graphs, nodes, captured, failing, waits;
+	int threads, kernels, h2d, d2h, any, sets, graphs, nodes, captured, failing, waits, awaited;
 	int laps, pace_ms, rest_ms, contexts, devices, streams, kept, managed, shared;
 	const char *end;
 } want = {.threads = 1, .nodes = 11, .laps = 1, .devices = 1, .end = "return"};
@@ -58,13 +58,13 @@ static const struct {
 	const char *name;
 	int *value;
 } numbers[] = {
-	{"threads", &want.threads}, {"kernels", &want.kernels}, {"h2d", &want.h2d},
-	{"d2h", &want.d2h},         {"any", &want.any},         {"sets", &want.sets},
-	{"graphs", &want.graphs},   {"nodes", &want.nodes},     {"captured", &want.captured},
-	{"laps", &want.laps},       {"pace_ms", &want.pace_ms}, {"failing", &want.failing},
-	{"waits", &want.waits},     {"rest_ms", &want.rest_ms}, {"contexts", &want.contexts},
-	{"devices", &want.devices}, {"streams", &want.streams}, {"kept", &want.kept},
-	{"managed", &want.managed}, {"shared", &want.shared},
+	{"threads", &want.threads},   {"kernels", &want.kernels}, {"h2d", &want.h2d},
+	{"d2h", &want.d2h},           {"any", &want.any},         {"sets", &want.sets},
+	{"graphs", &want.graphs},     {"nodes", &want.nodes},     {"captured", &want.captured},
+	{"laps", &want.laps},         {"pace_ms", &want.pace_ms}, {"failing", &want.failing},
+	{"waits", &want.waits},       {"awaited", &want.awaited}, {"rest_ms", &want.rest_ms},
+	{"contexts", &want.contexts}, {"devices", &want.devices}, {"streams", &want.streams},
+	{"kept", &want.kept},         {"managed", &want.managed}, {"shared", &want.shared},
 };
 
 #define CHECK(call) (wrong += (call) != CUDA_SUCCESS)
@@ -257,10 +257,10 @@ static void *work(void *argument)
 		CHECK(cu.cuMemAllocManaged(&managed, (size_t)want.managed, 1));
 	for (int i = 0; i < want.laps; i++) {
 		launch_steps(stream);
-		if (want.pace_ms) {
+		if (want.pace_ms || want.awaited)
 			CHECK(cu.cuStreamSynchronize(stream));
+		if (want.pace_ms)
 			pause_for(want.pace_ms);
-		}
 	}
 	use_streams();
 	copy_all(stream, host, device, other);

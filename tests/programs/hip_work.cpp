@@ -12,6 +12,7 @@
 //	          every second executes this program in mode work, silently, the others end at once
 //	callback  launches=23 times: a function of the host in one stream waits until the kernel and the copies in another
 //	          are done
+//	awaited   launches=23 times: a kernel, and a wait for its stream
 //	cooperative  launches=23 of the kernel fill, cooperative, which takes a GPU with gws=64
 //	late      kernels in all streams and the default one in turn, whose queue HIP makes at its first launch
 //	failing   two kernels of one name; a launch, a copy and an allocation that fail
@@ -541,6 +542,20 @@ static void do_jump()
 	}
 }
 
+static void do_awaited()
+{
+	uint32_t *on_device;
+	hipStream_t stream;
+
+	CHECK(hipMalloc((void **)&on_device, GROUP * sizeof(*on_device)));
+	CHECK(hipStreamCreate(&stream));
+	for (int64_t i = 0; i < options.launches; i++) {
+		fill<<<1, GROUP, 0, stream>>>(on_device, uint32_t(i), GROUP);
+		add(&done.fill, 0);
+		CHECK(hipStreamSynchronize(stream));
+	}
+}
+
 // ---- failures ----
 
 static void want_error(hipError_t got, hipError_t wanted)
@@ -579,7 +594,8 @@ int main(int count, char **texts)
 		void (*run)();
 	} modes[] = {{"work", do_work}, {"module", do_module}, {"graph", do_graph},
 		     {"forking", do_forking}, {"callback", do_callback}, {"jump", do_jump},
-		     {"late", do_late}, {"cooperative", do_cooperative}, {"failing", do_failing}};
+		     {"awaited", do_awaited}, {"late", do_late}, {"cooperative", do_cooperative},
+		     {"failing", do_failing}};
 	uint64_t begin_ns = now_ns();
 
 	for (int i = 2; i < count; i++)

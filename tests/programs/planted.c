@@ -155,6 +155,18 @@ static void kernels(int count, size_t global, size_t local)
 	work_check(clFinish(queues[0]), "finish");
 }
 
+/* Kernels, with a wait after each `every` of them. */
+static __attribute__((noinline)) void waits(int count, int every, size_t global)
+{
+	open_device(1, 4 * global);
+	for (int i = 1; i <= count; i++) {
+		launch(queues[0], global, 64);
+		if (i % every == 0)
+			work_check(clFinish(queues[0]), "finish");
+	}
+	work_check(clFinish(queues[0]), "finish");
+}
+
 static __attribute__((noinline)) void compute(uint64_t ns)
 {
 	uint64_t begin = work_now_ns(CLOCK_THREAD_CPUTIME_ID);
@@ -380,6 +392,8 @@ int main(int argc, char **argv)
 		many_queues((int)numbers[0], (int)numbers[1]);
 	else if (!strcmp(mode, "kernels"))
 		kernels((int)numbers[0], FULL, 64);
+	else if (!strcmp(mode, "waits") && numbers[1])
+		waits((int)numbers[0], (int)numbers[1], numbers[2]);
 	else if (!strcmp(mode, "grid"))
 		kernels((int)numbers[2], numbers[0], numbers[1]);
 	else if (!strcmp(mode, "compute"))

@@ -106,42 +106,61 @@ def add_command(recording, launches, start, end, row, kind):
         recording.collectives.append(Collective(start, end, rank, str(row["tid"]), None, row["name"]))
 
 
+BEFORE_END_NS = 2000  # an arrow starts so long before the end of its call, but not after the start of the command
+RPD_OWN = ("::writeRows", "rpdflush", "hcc_activity_callback")
+
+
 def read_rpd2tracing(events, names):
     """Operations are slices of the processes GPU<n>; an arrow leads from a call to its operation."""
     recording = Recording("chrome")
     pending, arrows, slices = [], {}, {}
     for row in events:
         if row.get("cat") == "api_op":
-            arrows.setdefault(row["id"], {})[row["ph"]] = (str(row["pid"]), str(row["tid"]), int(row["ts"]) * 1000)
+            arrows.setdefault(int(row["id"]), {})[row["ph"]] = (str(row["pid"]), str(row["tid"]), int(row["ts"]) * 1000)
         if row.get("ph") != "X":
             continue
         start = nanoseconds(row["ts"])
         end = start + nanoseconds(row["dur"])
-        if names.get(str(row["pid"]), "").startswith("GPU"):
-            pending.append((start, end, row))
+        if names.get(str(row["pid"]), "") == f"GPU{row['pid']}":
+            if not row["args"]["desc"].startswith("UserMarker frame"):
+                pending.append((start, end, row))
+        elif row["name"].endswith(RPD_OWN):
+            recording.add_overhead(row["name"], start, end)
+        elif not row["name"].startswith(("hip", "hsa")):
+            recording.add_range(start, end)
         else:
             slices.setdefault((str(row["pid"]), str(row["tid"])), []).append(len(recording.calls))
             recording.calls.append(Call(start, end, str(row["pid"]), str(row["tid"]), "runtime", row["name"]))
     callers = {}
-    for ends in arrows.values():
-        process, thread, moment = ends["s"]
-        inside = [index for index in slices.get((process, thread), ())
-                  if recording.calls[index].start <= moment <= recording.calls[index].end]
-        if inside:
-            callers.setdefault(ends["f"], max(inside, key=lambda index: recording.calls[index].start))
+    for _, ends in sorted(arrows.items()):
+        own = slices.get(ends["s"][:2], ()) if len(ends) == 2 else ()
+        if own:
+            callers.setdefault(ends["f"], []).append(caller_of(recording.calls, own, ends["s"][2], ends["f"][2]))
     for start, end, row in pending:
         device, queue = str(row["pid"]), str(row["tid"])
-        kind = kind_of_operation(row["name"])
+        kind = kind_of_operation(row["args"]["desc"])
+        reached = callers.get((device, queue, start))
         recording.commands.append(Command(start, end, device, (device, queue), kind,
-                                          direction_of(row["name"]) if kind == "copy" else None, row["name"],
-                                          callers.get((device, queue, start))))
+                                          direction_of(row["args"]["desc"]) if kind == "copy" else None, row["name"],
+                                          reached.pop(0) if reached else None))
     return recording
 
 
-def kind_of_operation(name):
-    if name.startswith("Copy"):
+def caller_of(calls, own, moment, target):
+    """The index of the call that ends where the arrow says so, otherwise of the latest one around its start. Times are
+    whole microseconds, durations too, so the sum may lack one."""
+    if moment < target:
+        ending = [index for index in own if 0 <= moment + BEFORE_END_NS - calls[index].end <= 1000]
+        if ending:
+            return max(ending, key=lambda index: calls[index].start)
+    around = [index for index in own if calls[index].start <= moment <= calls[index].end]
+    return max(around, key=lambda index: calls[index].start, default=None)
+
+
+def kind_of_operation(kind):
+    if kind.startswith("Copy"):
         return "copy"
-    return {"FillBuffer": "fill", "Barrier": "other"}.get(name, "kernel")
+    return {"KernelExecution": "kernel", "Task": "kernel", "FillBuffer": "fill"}.get(kind, "other")
 
 
 def read_rocprof(events, names):

@@ -59,6 +59,7 @@ struct account_command {
 	uint64_t dependency_end;   /* end of the latest wait-list entry that ended in (exit,
 				    started]; 0: none */
 	uint32_t awaited;          /* passed to on_idle: that entry */
+	uint32_t waited;           /* passed to on_idle */
 	const struct calls *calls; /* the launching thread's; NULL: not known */
 	struct calls_sum at_enter; /* calls_until(calls, enter) */
 	/* When that thread was off its processor outside of calls. wait_ns: preempted; call_ns:
@@ -112,8 +113,8 @@ struct account_idle {
 	enum account_cause finer; /* as in account_steady.causes */
 	uint64_t ns;
 	bool is_steady, is_slowest;
-	bool is_full;     /* CAUSE_RUNTIME: the command buffer was full */
-	uint32_t awaited; /* the command's */
+	bool is_full;             /* CAUSE_RUNTIME: the command buffer was full */
+	uint32_t awaited, waited; /* the command's */
 };
 
 struct account_active;

@@ -40,7 +40,8 @@ void gap_add_finer(struct gap *gap, enum account_cause cause, enum account_cause
 					  .is_steady = gap->is_steady,
 					  .is_slowest = gap->is_slowest,
 					  .is_full = gap->is_full,
-					  .awaited = owner ? owner->awaited : 0};
+					  .awaited = owner ? owner->awaited : 0,
+					  .waited = owner ? owner->waited : 0};
 
 	gap->left[cause] += idle_ns;
 	account->causes[cause] += idle_ns;

@@ -123,8 +123,7 @@ void sweep_compact_called(struct sweep *sweep, struct thread_called *called, uin
 	called->limit = called->count > MIN_CALLED / 2 ? 2 * called->count : MIN_CALLED;
 }
 
-/* Index + 1 of the device for whose queue a call waits; 0: not known. */
-static uint32_t awaited_device(const struct sweep *sweep, const struct event_api *row)
+uint32_t sweep_awaited_device(const struct sweep *sweep, const struct event_api *row)
 {
 	const size_t queue =
 		row->type == API_TYPE_WAIT && row->argument <= UINT32_MAX
@@ -149,6 +148,14 @@ static uint32_t earlier_stack(const struct sweep *sweep, size_t thread, const st
 	return stack == PAIR_MAP_NONE ? 0 : stack;
 }
 
+/* A graph has a launch for each of its thousands of commands, all of one call. */
+static bool is_separated(const struct thread_called *called, uint64_t moment)
+{
+	const struct thread_call *last = called->count ? &called->calls[called->count - 1] : NULL;
+
+	return last && last->is_launch && last->end == moment;
+}
+
 /* If calls overlap, the call that began first counts, as in the account. A launch without duration
  * is kept too, because it separates the calls before it from those after it. */
 int sweep_note_call(struct sweep *sweep, size_t thread, const struct event_api *row, bool is_launch)
@@ -158,7 +165,7 @@ int sweep_note_call(struct sweep *sweep, size_t thread, const struct event_api *
 	uint64_t end = row->end > begin ? row->end : begin;
 	uint32_t stack;
 
-	if (begin == end && !is_launch)
+	if (begin == end && (!is_launch || is_separated(called, end)))
 		return 0;
 	sweep_compact_called(sweep, called, row->begin);
 	stack = row->stack ? row->stack : earlier_stack(sweep, thread, row);
@@ -168,7 +175,7 @@ int sweep_note_call(struct sweep *sweep, size_t thread, const struct event_api *
 					      .inside_ns = end - begin,
 					      .function = row->function_string,
 					      .stack = stack,
-					      .device = awaited_device(sweep, row),
+					      .device = sweep_awaited_device(sweep, row),
 					      .is_own = row->stack != 0,
 					      .is_earlier = stack && !row->stack,
 					      .is_wait = row->type == API_TYPE_WAIT,

@@ -34,7 +34,8 @@ static int make_devices(struct sweep *sweep)
 	analysis->devices = calloc(count + 1, sizeof(*analysis->devices));
 	sweep->per_thread.kept = calloc(count + 7, sizeof(*sweep->per_thread.kept));
 	sweep->lasts = calloc(count + 1, sizeof(*sweep->lasts));
-	if (!analysis->devices || !sweep->per_thread.kept || !sweep->lasts)
+	if (!analysis->devices || !sweep->per_thread.kept || !sweep->lasts ||
+	    sweep_unplaced_init(&sweep->untimed.unplaced, count))
 		return -ENOMEM;
 	analysis->devices_count = count;
 	for (size_t i = 0; i <= count; i++) {
@@ -223,5 +224,6 @@ void sweep_entities_fini(struct sweep *sweep)
 	free(sweep->entities.thread_process);
 	sweep_ranks_fini(&sweep->ranks_of_job);
 	free(sweep->untimed.lists);
+	sweep_unplaced_fini(&sweep->untimed.unplaced);
 	free(sweep->lasts);
 }

@@ -9,6 +9,7 @@
  * Fails:    -ENOMEM, errors of the observer
  */
 #include "analyze/sweep/sweep.h"
+#include "analyze/sweep/waited_launches.h"
 
 #include <errno.h>
 #include <string.h>
@@ -65,9 +66,7 @@ static int describe_dependency(struct sweep *sweep, const struct joined *joined,
 				     &command->awaited);
 }
 
-/* An importer added the launch, at the start of its command: the call's thread and times are not
- * known. */
-static bool is_absent(const struct sweep *sweep, const struct open_command *launch)
+bool sweep_is_absent(const struct sweep *sweep, const struct open_command *launch)
 {
 	return strcmp(model_text(sweep->analysis->model, launch->function, ""), ABSENT_CALL) == 0;
 }
@@ -83,7 +82,7 @@ static void describe_way(struct sweep *sweep, const struct joined *joined,
 	describe_submission(sweep->analysis, joined, command);
 	if (!launch)
 		return;
-	if (is_absent(sweep, launch)) {
+	if (sweep_is_absent(sweep, launch)) {
 		command->has_call = command->has_queued;
 		return;
 	}
@@ -117,6 +116,8 @@ static int account_execution(struct sweep *sweep, const struct joined *joined, u
 
 	describe_way(sweep, joined, &command);
 	error = describe_dependency(sweep, joined, tag, &command);
+	if (!error)
+		error = sweep_find_waited(sweep, joined, tag, &command);
 	if (!error)
 		error = sweep_count_latency(sweep->analysis, joined, &command);
 	if (!error)

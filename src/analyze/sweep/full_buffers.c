@@ -118,6 +118,22 @@ static bool is_deep(const struct sweep *sweep, uint32_t id)
 	return queue->depth.count > FULL_COMMANDS && device && device->type != DEVICE_CPU;
 }
 
+static uint32_t device_of(const struct sweep *sweep, const struct event_launch *row)
+{
+	const size_t queue = entity_index_find(&sweep->entities.queues, row->queue);
+
+	return (uint32_t)sweep->analysis->queues[queue].device;
+}
+
+/* Whether a later call may be the first one that waits for this launch. */
+static bool is_awaitable(const struct sweep *sweep, const struct event_launch *row)
+{
+	const uint32_t command = analysis_launch_command(sweep->analysis->model, row);
+
+	return !row->result && !(row->flags & LAUNCH_BLOCKING) &&
+	       analysis_class(command) != ACCOUNT_COPY;
+}
+
 int sweep_note_launch(struct sweep *sweep, size_t thread, const struct event_launch *row,
 		      uint32_t place)
 {
@@ -129,7 +145,9 @@ int sweep_note_launch(struct sweep *sweep, size_t thread, const struct event_lau
 				       .number = sweep->launches,
 				       .place = place,
 				       .function = row->function_string,
-				       .stack = row->stack};
+				       .stack = row->stack,
+				       .device = device_of(sweep, row),
+				       .is_awaitable = is_awaitable(sweep, row)};
 	if (sweep->analysis->program.full.is_reported || row->result ||
 	    (row->flags & LAUNCH_BLOCKING) || row->exit - row->enter < FULL_NS ||
 	    !is_deep(sweep, row->queue))

@@ -9,6 +9,7 @@
  * Fails:    -ENOMEM, errors of the observer
  */
 #include "analyze/sweep/sweep.h"
+#include "analyze/sweep/waited_launches.h"
 
 #include <errno.h>
 
@@ -169,8 +170,10 @@ int sweep_take_call(struct sweep *sweep, const struct event_api *row)
 		return error;
 	sweep_note_finished(sweep, row);
 	unexecuted_add_call(&sweep->join.unexecuted, row);
-	if (row->type == API_TYPE_WAIT)
+	if (row->type == API_TYPE_WAIT) {
 		sweep_note_wait(sweep, thread, row);
+		sweep_count_waited(sweep, thread, row);
+	}
 	if (row->type == API_TYPE_SIGNAL)
 		correlate_signal(&sweep->join.correlate,
 				 model_process_of(sweep->analysis->model, row->thread),
@@ -216,8 +219,10 @@ int sweep_take_launch(struct sweep *sweep, const struct event_launch *row)
 						: open_launch(sweep, row, thread, &place);
 	if (error)
 		return error;
-	if (is_wait)
+	if (is_wait) {
 		sweep_note_wait(sweep, thread, &call);
+		sweep_count_waited(sweep, thread, &call);
+	}
 	error = add_span(sweep, thread, &call, true);
 	return error ? error : sweep_note_launch(sweep, thread, row, place);
 }

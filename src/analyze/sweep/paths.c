@@ -13,6 +13,7 @@
  *           its wall time, as its account does.
  */
 #include "analyze/sweep/sweep.h"
+#include "analyze/sweep/waited_launches.h"
 
 #include <errno.h>
 #include <string.h>
@@ -177,6 +178,8 @@ void sweep_on_idle(void *context, uint32_t index, const struct account_idle *idl
 		path->full.steady_ns += idle->is_steady ? idle->ns : 0;
 		path->full.slowest_ns += idle->is_slowest ? idle->ns : 0;
 	}
+	if (idle->waited)
+		sweep_add_waited(&analysis->program.waited[idle->waited - 1], idle);
 	path->causes[idle->cause] += idle->ns;
 	if (idle->is_steady)
 		path->steady[idle->finer] += idle->ns;
@@ -324,4 +327,5 @@ void sweep_paths_fini(struct sweep_paths *paths)
 	pair_map_fini(&paths->launches.rows);
 	pair_map_fini(&paths->whom_rows);
 	pair_map_fini(&paths->dependencies.rows);
+	pair_map_fini(&paths->waited.rows);
 }

@@ -20,6 +20,7 @@
 #include "analyze/observer.h"
 #include "analyze/order.h"
 #include "analyze/sweep/switch_losses.h"
+#include "analyze/sweep/unplaced.h"
 #include "base/number.h"
 #include "base/pair_map.h"
 
@@ -55,9 +56,8 @@ static inline uint64_t thread_moment_overlap(const struct thread_moment *moment,
 }
 
 /* The reason of a wait: its text, the thread that holds the lock or the like, and the thread that
- *                       ended the wait. Also used for a call: the function, and the calling thread
- *                       where the
- *                       call's own stack is unknown. */
+ * ended the wait. Also used for a call: the function, and the calling thread where the call's own
+ * stack is unknown. */
 struct state_wait {
 	uint32_t string, holder;
 	uint32_t waker;  /* number of the analysis's wakers; 0: not known */
@@ -90,6 +90,8 @@ struct thread_launch {
 	uint64_t number; /* the launch's, as in struct open_command */
 	uint32_t place;  /* the place of its command, if that has this number */
 	uint32_t function, stack;
+	uint32_t device;   /* index into the analysis */
+	bool is_awaitable; /* not a copy, and the thread has not waited since */
 };
 
 /* The calls of a thread that an open idle gap may still need, in the order of their begin. */
@@ -248,6 +250,7 @@ struct sweep_paths {
 	struct pair_map whom_rows; /* (process id << 32 | thread id, queue id) -> number */
 	/* (path << 32 | stack, device << 33 | is_event << 32 | thread) */
 	struct sweep_rows dependencies;
+	struct sweep_rows waited; /* (path << 32 | stack, function string << 32 | thread) */
 };
 
 /* sweep/cpu.c */
@@ -317,6 +320,7 @@ struct sweep_untimed {
 	bool uses_intervals;
 	struct sweep_skipped *skipped; /* found in a first sweep, used in a second */
 	size_t skipped_next;           /* index of the next launch that is skipped */
+	struct sweep_unplaced unplaced;
 };
 
 /* sweep/ranks.c: the ranks of an MPI job. */
@@ -424,6 +428,8 @@ int sweep_scout_launch(struct sweep *sweep, const struct event_launch *row);
 
 /* ---- sweep/executions.c ---- */
 
+/* An importer added the launch at its command's start; thread and times are not the call's. */
+bool sweep_is_absent(const struct sweep *sweep, const struct open_command *launch);
 int sweep_take_execution(struct sweep *sweep, const struct event_execution *row);
 int sweep_scout_execution(struct sweep *sweep, const struct event_execution *row);
 /* Matches a launch that was just opened with its execution, if that came before the launch. */
@@ -706,6 +712,8 @@ int sweep_close_states(struct sweep *sweep);
 int sweep_cut_call(struct sweep_per_thread *per_thread, size_t thread, const struct event_api *row);
 int sweep_note_call(struct sweep *sweep, size_t thread, const struct event_api *row,
 		    bool is_launch);
+/* Index + 1 of the device for whose queue a call waits; 0: not known. */
+uint32_t sweep_awaited_device(const struct sweep *sweep, const struct event_api *row);
 /* Uses the stack of a sample or a switch for the call of the thread that it is in. */
 int sweep_see_in_call(struct sweep *sweep, size_t thread, uint64_t time_ns, uint32_t stack);
 /* Marks time of a thread in which its launch waited because the command buffer was full. */

@@ -144,6 +144,14 @@ int sweep_make_untimed(struct sweep *sweep)
 	return error;
 }
 
+static int note_user(struct sweep *sweep, const struct joined *joined)
+{
+	return sweep_is_absent(sweep, joined->launch)
+		       ? 0
+		       : sweep_unplaced_note_user(&sweep->untimed.unplaced, joined->row->process,
+						  joined->device, joined->launch->enter);
+}
+
 /* The run time bounds the commands before it. A launch without one makes an untimed interval. */
 int sweep_note_done(struct sweep *sweep, const struct joined *joined)
 {
@@ -151,11 +159,13 @@ int sweep_note_done(struct sweep *sweep, const struct joined *joined)
 
 	if (!sweep->untimed.uses_intervals)
 		begin_scouting(sweep, joined->device);
-	if (is_in_account(joined))
+	if (is_in_account(joined)) {
 		note_started(sweep, joined->place, joined->row->started);
-	else
+		error = note_user(sweep, joined);
+	} else {
 		error = add_untimed(sweep, joined->device, joined->launch->enter,
 				    joined->row->seen);
+	}
 	sweep_unlink_open(sweep, joined->place);
 	return error;
 }
@@ -226,6 +236,9 @@ static int note_in_flight(struct sweep *sweep, const struct open_command *comman
 {
 	size_t device = sweep->analysis->queues[command->queue].device;
 
+	if (!list_of(sweep, command->queue) &&
+	    sweep_unplaced_add(&sweep->untimed.unplaced, command->process, command->enter))
+		return -ENOMEM;
 	account_in_flight(&sweep->analysis->devices[device].account, command->enter);
 	return add_untimed(sweep, device, command->enter, command->over_by);
 }
@@ -267,5 +280,7 @@ int sweep_note_all_in_flight(struct sweep *sweep)
 		note_longest(sweep, command);
 		error = note_in_flight(sweep, command);
 	}
+	if (!error)
+		sweep_unplaced_place(&sweep->untimed.unplaced, sweep->analysis);
 	return error;
 }

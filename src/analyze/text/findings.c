@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/text/findings_private.h"
 #include "analyze/verdict/verdict.h"
 #include "base/array.h"
 
@@ -56,7 +57,7 @@ const char *finding_severity(const struct analysis *analysis, const struct findi
 	return is_early || is_share(finding->cost_ns, wall_of(analysis), 10) ? "warning" : "info";
 }
 
-static void append_number(struct finding *finding, const char *name, uint64_t value)
+void finding_add_number(struct finding *finding, const char *name, uint64_t value)
 {
 	if (finding->numbers_count < FINDING_NUMBERS)
 		finding->numbers[finding->numbers_count++] = (struct finding_number){name, value};
@@ -70,7 +71,7 @@ uint64_t finding_value(const struct finding *finding, const char *name)
 	return 0;
 }
 
-static int append_finding(struct findings *findings, const struct finding *finding)
+int findings_append(struct findings *findings, const struct finding *finding)
 {
 	return array_append(findings->list, findings->capacity, findings->count, *finding);
 }
@@ -107,12 +108,12 @@ static bool find_small_transfers(const struct analysis *analysis, size_t device,
 	if (!is_share(small->total_ns, all_ns, 10) ||
 	    !is_share(small->total_ns + small->calls_ns, wall_of(analysis), 1))
 		return false;
-	append_number(finding, "limit_bytes", ANALYSIS_SMALL_BYTES);
-	append_number(finding, "count", small->count);
-	append_number(finding, "bytes", small->bytes);
-	append_number(finding, "total_ns", small->total_ns);
-	append_number(finding, "calls_ns", small->calls_ns);
-	append_number(finding, "copies_ns", all_ns);
+	finding_add_number(finding, "limit_bytes", ANALYSIS_SMALL_BYTES);
+	finding_add_number(finding, "count", small->count);
+	finding_add_number(finding, "bytes", small->bytes);
+	finding_add_number(finding, "total_ns", small->total_ns);
+	finding_add_number(finding, "calls_ns", small->calls_ns);
+	finding_add_number(finding, "copies_ns", all_ns);
 	return true;
 }
 
@@ -136,9 +137,9 @@ static bool find_cause(const struct analysis *analysis, size_t device, enum acco
 	if (!account->commands || !finding->cost_ns ||
 	    !is_share(finding->cost_ns, wall_ns, percent))
 		return false;
-	append_number(finding, names[cause], finding->cost_ns);
-	append_number(finding, "idle_ns", wall_ns - account->steady.busy_ns);
-	append_number(finding, "wall_ns", wall_ns);
+	finding_add_number(finding, names[cause], finding->cost_ns);
+	finding_add_number(finding, "idle_ns", wall_ns - account->steady.busy_ns);
+	finding_add_number(finding, "wall_ns", wall_ns);
 	return true;
 }
 
@@ -167,10 +168,10 @@ static bool find_shared(const struct analysis *analysis, size_t device, struct f
 	    !is_share(most_ns, wall_of(analysis), 1))
 		return false;
 	finding->cost_ns = most_ns;
-	append_number(finding, "overlap_ns", overlap->processes_ns);
-	append_number(finding, "waited_ns", overlap->waited_ns);
-	append_number(finding, "busy_ns", account->busy_ns);
-	append_number(finding, "wall_ns", account->wall_ns);
+	finding_add_number(finding, "overlap_ns", overlap->processes_ns);
+	finding_add_number(finding, "waited_ns", overlap->waited_ns);
+	finding_add_number(finding, "busy_ns", account->busy_ns);
+	finding_add_number(finding, "wall_ns", account->wall_ns);
 	return true;
 }
 
@@ -227,10 +228,10 @@ static void note_turns(const struct analysis *analysis, size_t device, struct fi
 {
 	const struct overlap *overlap = &analysis->devices[device].overlap;
 
-	append_number(finding, "copies_ns", overlap->copies_ns);
-	append_number(finding, "kernels_ns", overlap->kernels_ns);
-	append_number(finding, "both_ns", overlap->both_ns);
-	append_number(finding, "saved_at_most_ns", finding->cost_ns);
+	finding_add_number(finding, "copies_ns", overlap->copies_ns);
+	finding_add_number(finding, "kernels_ns", overlap->kernels_ns);
+	finding_add_number(finding, "both_ns", overlap->both_ns);
+	finding_add_number(finding, "saved_at_most_ns", finding->cost_ns);
 }
 
 /* Applies only if most copies are asynchronous. Otherwise find_sync_copies reports, because that is
@@ -244,8 +245,8 @@ static bool find_no_overlap(const struct analysis *analysis, size_t device, stru
 		return false;
 	queues = count_queues(analysis, device);
 	note_turns(analysis, device, finding);
-	append_number(finding, "queues", queues.used);
-	append_number(finding, "out_of_order_queues", queues.out_of_order);
+	finding_add_number(finding, "queues", queues.used);
+	finding_add_number(finding, "out_of_order_queues", queues.out_of_order);
 	return true;
 }
 
@@ -258,10 +259,10 @@ static bool find_sync_copies(const struct analysis *analysis, size_t device,
 	    !is_share(sync->device_ns, copies_ns(analysis, device), 50) ||
 	    !is_share(sync->calls_ns, wall_of(analysis), 10))
 		return false;
-	append_number(finding, "count", sync->count);
-	append_number(finding, "bytes", sync->bytes);
-	append_number(finding, "waited_ns", sync->calls_ns);
-	append_number(finding, "device_ns", sync->device_ns);
+	finding_add_number(finding, "count", sync->count);
+	finding_add_number(finding, "bytes", sync->bytes);
+	finding_add_number(finding, "waited_ns", sync->calls_ns);
+	finding_add_number(finding, "device_ns", sync->device_ns);
 	note_turns(analysis, device, finding);
 	return true;
 }
@@ -292,13 +293,40 @@ static bool find_serial(const struct analysis *analysis, size_t device, struct f
 	    !is_share(serial->waited_ns, account->busy_ns, 10) || has_queue_waits(analysis))
 		return false;
 	queues = count_queues(analysis, device);
-	append_number(finding, "queues", queues.used);
-	append_number(finding, "waited", serial->count);
-	append_number(finding, "switches", serial->switches);
-	append_number(finding, "waited_ns", serial->waited_ns);
-	append_number(finding, "several_ns", overlap->several_ns);
-	append_number(finding, "busy_ns", account->busy_ns);
+	finding_add_number(finding, "queues", queues.used);
+	finding_add_number(finding, "waited", serial->count);
+	finding_add_number(finding, "switches", serial->switches);
+	finding_add_number(finding, "waited_ns", serial->waited_ns);
+	finding_add_number(finding, "several_ns", overlap->several_ns);
+	finding_add_number(finding, "busy_ns", account->busy_ns);
 	return true;
+}
+
+static bool find_launch_bound(const struct analysis *analysis, size_t device,
+			      struct finding *finding)
+{
+	const struct account *account = &analysis->devices[device].account;
+	struct verdict_launch_bound bound;
+
+	if (!verdict_launch_bound(analysis, device, &bound))
+		return false;
+	finding->cost_ns = bound.ns;
+	finding->waited = bound.row;
+	finding_add_number(finding, "count", bound.gaps);
+	finding_add_number(finding, "launches", analysis->devices[device].waited_launches);
+	finding_add_number(finding, "idle_ns", bound.ns);
+	finding_add_number(finding, "mean_ns", bound.ns / bound.gaps);
+	finding_add_number(finding, "wall_ns", steady_wall_of(account));
+	return true;
+}
+
+/* Whether most of these launches came after a wait, which is to be changed first. */
+static bool is_waiting(const struct analysis *analysis, size_t device, uint64_t launches)
+{
+	struct verdict_launch_bound bound;
+
+	return is_share(analysis->devices[device].waited_launches, launches, 50) &&
+	       verdict_launch_bound(analysis, device, &bound);
 }
 
 static bool find_tiny(const struct analysis *analysis, size_t device, struct finding *finding)
@@ -321,15 +349,16 @@ static bool find_tiny(const struct analysis *analysis, size_t device, struct fin
 	if (tiny.count < MIN_TINY ||
 	    !is_share(tiny.count, count_class(analysis, device, false), 50) ||
 	    !is_share(calls_ns, wall_of(analysis), 5) ||
-	    !is_share(account->idle_ns, account->wall_ns, 10))
+	    !is_share(account->idle_ns, account->wall_ns, 10) ||
+	    is_waiting(analysis, device, tiny.count))
 		return false;
 	finding->cost_ns = calls_ns - tiny.total_ns;
-	append_number(finding, "count", tiny.count);
-	append_number(finding, "kernels", count_class(analysis, device, false));
-	append_number(finding, "total_ns", tiny.total_ns);
-	append_number(finding, "mean_ns", tiny.total_ns / tiny.count);
-	append_number(finding, "calls_ns", calls_ns);
-	append_number(finding, "mean_call_ns", calls_ns / tiny.count);
+	finding_add_number(finding, "count", tiny.count);
+	finding_add_number(finding, "kernels", count_class(analysis, device, false));
+	finding_add_number(finding, "total_ns", tiny.total_ns);
+	finding_add_number(finding, "mean_ns", tiny.total_ns / tiny.count);
+	finding_add_number(finding, "calls_ns", calls_ns);
+	finding_add_number(finding, "mean_call_ns", calls_ns / tiny.count);
 	return true;
 }
 
@@ -349,10 +378,10 @@ static bool find_hidden(const struct analysis *analysis, size_t device, struct f
 
 	if (!findings_has_hidden(analysis, device))
 		return false;
-	append_number(finding, "samples", hidden->samples);
-	append_number(finding, "hidden", hidden->hidden);
-	append_number(finding, "never_launched", hidden->never_launched);
-	append_number(finding, "kernels", hidden->kernels);
+	finding_add_number(finding, "samples", hidden->samples);
+	finding_add_number(finding, "hidden", hidden->hidden);
+	finding_add_number(finding, "never_launched", hidden->never_launched);
+	finding_add_number(finding, "kernels", hidden->kernels);
 	return true;
 }
 
@@ -368,6 +397,7 @@ static const struct {
 	{FINDING_NO_OVERLAP, find_no_overlap},
 	{FINDING_SYNC_COPIES, find_sync_copies},
 	{FINDING_SERIAL_QUEUES, find_serial},
+	{FINDING_LAUNCH_BOUND, find_launch_bound},
 	{FINDING_TINY_KERNELS, find_tiny},
 	{FINDING_HIDDEN_LAUNCHES, find_hidden},
 };
@@ -379,7 +409,7 @@ static int find_of_devices(const struct analysis *analysis, struct findings *fin
 			struct finding found = {.kind = device_rules[rule].kind, .device = i};
 
 			if (device_rules[rule].find(analysis, i, &found) &&
-			    append_finding(findings, &found))
+			    findings_append(findings, &found))
 				return -ENOMEM;
 		}
 	}
@@ -415,8 +445,8 @@ static void note_fill(struct finding *finding, const char *name, const char *los
 {
 	if (!part->count)
 		return;
-	append_number(finding, name, part->count);
-	append_number(finding, lost_name, lost_ns);
+	finding_add_number(finding, name, part->count);
+	finding_add_number(finding, lost_name, lost_ns);
 }
 
 /* Kernels of NCCL and RCCL use few work-groups on purpose, and wait for other ranks. */
@@ -442,18 +472,18 @@ static bool find_fill(const struct analysis *analysis, const struct analysis_ker
 		return false;
 	if (!is_share(kernel->share_ns, wall_of(analysis), 10))
 		return false;
-	append_number(finding, "executions", fill->known.count);
-	append_number(finding, "total_ns", fill->known.total_ns);
-	append_number(finding, "groups", fill->groups);
-	append_number(finding, "items", fill->items);
-	append_number(finding, "units", fill->units);
+	finding_add_number(finding, "executions", fill->known.count);
+	finding_add_number(finding, "total_ns", fill->known.total_ns);
+	finding_add_number(finding, "groups", fill->groups);
+	finding_add_number(finding, "items", fill->items);
+	finding_add_number(finding, "units", fill->units);
 	if (fill->group_multiple)
-		append_number(finding, "group_multiple", fill->group_multiple);
+		finding_add_number(finding, "group_multiple", fill->group_multiple);
 	if (fill->group_most)
-		append_number(finding, "group_most", fill->group_most);
+		finding_add_number(finding, "group_most", fill->group_most);
 	if (is_lone) {
-		append_number(finding, "local_bytes", fill->local_bytes);
-		append_number(finding, "unit_local_bytes", fill->unit_local_bytes);
+		finding_add_number(finding, "local_bytes", fill->local_bytes);
+		finding_add_number(finding, "unit_local_bytes", fill->unit_local_bytes);
 	}
 	note_fill(finding, "few_groups", "few_groups_lost_ns", &fill->few, fill->few_lost_ns);
 	note_fill(finding, "tail", "tail_lost_ns", &fill->tail, fill->tail_lost_ns);
@@ -476,7 +506,7 @@ static int find_of_kernels(const struct analysis *analysis, struct findings *fin
 
 		if (has_lanes(&analysis->devices[found.device]) &&
 		    find_fill(analysis, &analysis->kernels[i], &found) &&
-		    append_finding(findings, &found))
+		    findings_append(findings, &found))
 			return -ENOMEM;
 	}
 	return 0;
@@ -506,12 +536,12 @@ static bool find_latency(const struct analysis *analysis, const struct analysis_
 	    !is_share(finding->cost_ns, wall_of(analysis), 2))
 		return false;
 	if (queue->queue)
-		append_number(finding, "queue", queue->queue->id);
-	append_number(finding, "launches", prompt->count);
-	append_number(finding, "p50_ns", middle);
-	append_number(finding, "p99_ns", slow);
-	append_number(finding, "max_ns", prompt->max);
-	append_number(finding, "above_p50_ns", finding->cost_ns);
+		finding_add_number(finding, "queue", queue->queue->id);
+	finding_add_number(finding, "launches", prompt->count);
+	finding_add_number(finding, "p50_ns", middle);
+	finding_add_number(finding, "p99_ns", slow);
+	finding_add_number(finding, "max_ns", prompt->max);
+	finding_add_number(finding, "above_p50_ns", finding->cost_ns);
 	return true;
 }
 
@@ -522,7 +552,7 @@ static int find_of_queues(const struct analysis *analysis, struct findings *find
 					.device = analysis->queues[i].device};
 
 		if (find_latency(analysis, &analysis->queues[i], &found) &&
-		    append_finding(findings, &found))
+		    findings_append(findings, &found))
 			return -ENOMEM;
 	}
 	return 0;
@@ -543,10 +573,10 @@ static int find_gil(const struct analysis *analysis, struct findings *findings)
 	}
 	if (!found.gil || !is_share(found.cost_ns, wall_of(analysis), 1))
 		return 0;
-	append_number(&found, "count", count);
-	append_number(&found, "blocked_ns", found.cost_ns);
-	append_number(&found, "wall_ns", wall_of(analysis));
-	return append_finding(findings, &found);
+	finding_add_number(&found, "count", count);
+	finding_add_number(&found, "blocked_ns", found.cost_ns);
+	finding_add_number(&found, "wall_ns", wall_of(analysis));
+	return findings_append(findings, &found);
 }
 
 /* A query of the binary, for which a runtime may compile. Fast ones do not matter. */
@@ -578,94 +608,51 @@ static int find_compile_time(const struct analysis *analysis, struct findings *f
 	if (!found.call || !is_share(found.cost_ns, wall_of(analysis), 10) ||
 	    (count < MIN_BUILDS && found.cost_ns < MIN_BUILDS_NS))
 		return 0;
-	append_number(&found, "count", count);
-	append_number(&found, "total_ns", found.cost_ns);
-	append_number(&found, "wall_ns", wall_of(analysis));
+	finding_add_number(&found, "count", count);
+	finding_add_number(&found, "total_ns", found.cost_ns);
+	finding_add_number(&found, "wall_ns", wall_of(analysis));
 	if (queries) {
-		append_number(&found, "queries", queries);
-		append_number(&found, "queries_ns", queries_ns);
+		finding_add_number(&found, "queries", queries);
+		finding_add_number(&found, "queries_ns", queries_ns);
 	}
-	return append_finding(findings, &found);
+	return findings_append(findings, &found);
 }
 
-/* ---- failures -------------------------------------------------------------------------------- */
-
-/* Whether this HIP function launches. If it fails, the trace has no launch row for it, only a
- * call. */
-static bool is_hip_launch(const char *function)
+/* Idle time of a device while a launch waited because a command buffer was full: another device's,
+ * or its own while the commands in it wait for something. */
+static uint64_t idle_for_full_buffers(const struct analysis *analysis, size_t device)
 {
-#define HIP_CALL(number, name, ...)
-#define HIP_WAIT(number, name, ...)
-#define HIP_LAUNCH(number, name, ...)   #name,
-#define HIP_COPY(number, name, ...)     #name,
-#define HIP_COPY_NOW(number, name, ...) #name,
-#define HIP_OTHER_SYMBOL(name, symbol, version)
-	static const char *const names[] = {
-#include "abi/hip_calls.h"
-	};
+	uint64_t ns = 0;
 
-	for (size_t i = 0; i < ARRAY_COUNT(names); i++)
-		if (strcmp(function, names[i]) == 0)
-			return true;
-	return false;
-}
+	for (size_t i = 0; i < analysis->cpu.states_count; i++) {
+		const struct analysis_state *state = &analysis->cpu.states[i];
 
-/* By the start of the function's name. All others are in the table of the verdict's kinds. */
-static const struct {
-	const char *begin;
-	enum finding_kind kind;
-} failing_calls[] = {
-	{"clCreateKernel", FINDING_FAILED_BUILDS},
-	{"zeKernelCreate", FINDING_FAILED_BUILDS},
-	{"zeCommandListAppend", FINDING_FAILED_LAUNCHES},
-	{"zeCommandQueueExecuteCommandLists", FINDING_FAILED_LAUNCHES},
-};
-
-/* FINDING_COUNT: none. Other calls fail in correct programs too, such as queries for absent devices
- * and for the size of a log. */
-static enum finding_kind kind_of_call(const char *function)
-{
-	for (size_t i = 0; i < ARRAY_COUNT(failing_calls); i++)
-		if (strncmp(function, failing_calls[i].begin, strlen(failing_calls[i].begin)) == 0)
-			return failing_calls[i].kind;
-	if (strstr(function, "Get"))
-		return FINDING_COUNT;
-	if (verdict_is_build(function))
-		return FINDING_FAILED_BUILDS;
-	return verdict_kind_of_call(function) == VERDICT_ALLOCATION ? FINDING_FAILED_ALLOCATIONS
-								    : FINDING_COUNT;
-}
-
-/* The kind of finding for a failure; FINDING_COUNT: none. */
-static enum finding_kind kind_of_failure(const struct analysis_failure *failure)
-{
-	if (failure->kind == FAILURE_COMMAND)
-		return FINDING_FAILED_COMMANDS;
-	if (failure->kind == FAILURE_LAUNCH || is_hip_launch(failure->name))
-		return FINDING_FAILED_LAUNCHES;
-	return kind_of_call(failure->name);
-}
-
-static bool find_failure(const struct analysis_failure *failure, struct finding *finding)
-{
-	finding->kind = kind_of_failure(failure);
-	if (finding->kind == FINDING_COUNT)
-		return false;
-	finding->failure = failure;
-	append_number(finding, "count", failure->count);
-	return true;
-}
-
-static int find_failures(const struct analysis *analysis, struct findings *findings)
-{
-	for (size_t i = 0; i < analysis->program.failures_count; i++) {
-		struct finding found = {.device = FINDING_NO_DEVICE};
-
-		if (find_failure(&analysis->program.failures[i], &found) &&
-		    append_finding(findings, &found))
-			return -ENOMEM;
+		ns += state->is_full && state->device == device ? state->idle_ns : 0;
 	}
-	return 0;
+	for (size_t i = 0; i < analysis->paths_count; i++)
+		ns += analysis->paths[i].device == device ? analysis->paths[i].full.ns : 0;
+	return ns;
+}
+
+/* What is estimated from long launches may be preemption. */
+static int find_full_buffers(const struct analysis *analysis, struct findings *findings)
+{
+	const struct analysis_full *full = &analysis->program.full;
+	struct finding found = {.kind = FINDING_COMMAND_BUFFER_FULL, .device = FINDING_NO_DEVICE};
+
+	if (!full->is_reported || !is_share(full->ns, wall_of(analysis), 10))
+		return 0;
+	for (size_t i = 0; i <= analysis->devices_count; i++) {
+		const uint64_t idle_ns = idle_for_full_buffers(analysis, i);
+
+		found.cost_ns = idle_ns > found.cost_ns ? idle_ns : found.cost_ns;
+	}
+	finding_add_number(&found, "launches", full->launches);
+	finding_add_number(&found, "waited_ns", full->ns);
+	finding_add_number(&found, "longest_ns", full->longest_ns);
+	finding_add_number(&found, "idle_ns", found.cost_ns);
+	finding_add_number(&found, "wall_ns", wall_of(analysis));
+	return findings_append(findings, &found);
 }
 
 /* A stable sort: findings of the same cost stay in the order of the rules. */
@@ -711,19 +698,19 @@ static int find_late_ranks(const struct analysis *analysis, struct findings *fin
 	found.cost_ns = collectives->starts_apart_ns;
 	found.rank = first;
 	found.other_rank = second->last_count * 2 >= first->last_count ? second : NULL;
-	append_number(&found, "operations", collectives->operations);
-	append_number(&found, "ranks", collectives->ranks_count);
-	append_number(&found, "starts_apart_ns", collectives->starts_apart_ns);
-	append_number(&found, "max_waited_ns", collectives->max_waited_ns);
-	append_number(&found, "wall_ns", wall_of(analysis));
-	return append_finding(findings, &found);
+	finding_add_number(&found, "operations", collectives->operations);
+	finding_add_number(&found, "ranks", collectives->ranks_count);
+	finding_add_number(&found, "starts_apart_ns", collectives->starts_apart_ns);
+	finding_add_number(&found, "max_waited_ns", collectives->max_waited_ns);
+	finding_add_number(&found, "wall_ns", wall_of(analysis));
+	return findings_append(findings, &found);
 }
 
 int findings_find(const struct analysis *analysis, struct findings *ret_findings)
 {
 	struct findings findings = {0};
 	size_t failures;
-	int error = find_failures(analysis, &findings);
+	int error = findings_add_failures(analysis, &findings);
 
 	failures = findings.count;
 	if (!error)
@@ -738,6 +725,8 @@ int findings_find(const struct analysis *analysis, struct findings *ret_findings
 		error = find_compile_time(analysis, &findings);
 	if (!error)
 		error = find_late_ranks(analysis, &findings);
+	if (!error)
+		error = find_full_buffers(analysis, &findings);
 	if (error) {
 		findings_fini(&findings);
 		return error;

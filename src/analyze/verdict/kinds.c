@@ -527,7 +527,7 @@ bool verdict_is_call(enum verdict_kind kind)
 	return kind == VERDICT_BUILD || kind == VERDICT_MODULE_LOAD || kind == VERDICT_ALLOCATION ||
 	       kind == VERDICT_FREE || kind == VERDICT_CALL || kind == VERDICT_DEVICE_WAIT ||
 	       kind == VERDICT_OTHER_DEVICE || kind == VERDICT_LAUNCH_CALL ||
-	       kind == VERDICT_COMMAND_BUFFER_FULL;
+	       kind == VERDICT_LAUNCH_BOUND || kind == VERDICT_COMMAND_BUFFER_FULL;
 }
 
 bool verdict_is_on_processor(enum verdict_kind kind)

@@ -23,6 +23,7 @@
 #include "analyze/model.h"
 #include "analyze/text/name_pattern.h"
 #include "analyze/verdict/counterparts.h"
+#include "analyze/verdict/launch_bound.h"
 #include "analyze/verdict/parts.h"
 #include "base/array.h"
 #include "base/hash.h"
@@ -48,6 +49,7 @@ struct maker {
 	struct waiting *waiting;          /* owned */
 	size_t waiting_count, waiting_capacity;
 	uint64_t *divided; /* owned; by path: its dependency time that add_dependencies has added */
+	struct launch_bound bound;
 };
 
 static bool is_whole(const struct verdict *verdict)
@@ -81,7 +83,8 @@ static void write_what(const struct verdict *verdict, const struct verdict_cause
 	if (cause->kind == VERDICT_PREEMPTED && is_finest)
 		name_pattern(cause->what, ret_what);
 	else if (cause->kind == VERDICT_CALL || cause->kind == VERDICT_DEVICE_WAIT ||
-		 cause->kind == VERDICT_HOST_FUNCTION || cause->kind == VERDICT_STREAM_CAPTURE ||
+		 cause->kind == VERDICT_LAUNCH_BOUND || cause->kind == VERDICT_HOST_FUNCTION ||
+		 cause->kind == VERDICT_STREAM_CAPTURE ||
 		 (is_finest && verdict_is_call(cause->kind)))
 		snprintf(ret_what, NAME_PATTERN_BYTES, "%s", cause->what);
 }
@@ -149,6 +152,7 @@ static int add_cause(struct maker *maker, const struct verdict_cause *cause)
 		verdict->causes[id - 1].ns += cause->ns;
 		verdict->causes[id - 1].preempted_ns += cause->preempted_ns;
 		verdict->causes[id - 1].other_ns += cause->other_ns;
+		verdict->causes[id - 1].times += cause->times;
 		join_other(&verdict->causes[id - 1], cause);
 	}
 	return verdict_parts_add(&maker->parts, id, cause);
@@ -164,6 +168,7 @@ static void join_cause(struct verdict_cause *cause, const struct verdict_cause *
 	cause->ns += added->ns;
 	cause->preempted_ns += added->preempted_ns;
 	cause->other_ns += added->other_ns;
+	cause->times += added->times;
 	join_other(cause, added);
 	if (!*cause->what)
 		cause->what = added->what;
@@ -413,6 +418,7 @@ static int add_state(struct maker *maker, const struct analysis_state *state, bo
 	const struct frame_name *names = NULL;
 	size_t count = 0;
 
+	cause.ns -= launch_bound_take(&maker->bound, state, cause.ns);
 	if (has_place && state->stack &&
 	    frames_of_stack(maker->frames, state->stack, &names, &count))
 		return -ENOMEM;
@@ -542,8 +548,13 @@ static int add_path(struct maker *maker, const struct analysis_path *path)
 						     path->steady[i], path->slowest[i]);
 
 		if (ns && !analysis_has_states(maker->analysis, (enum account_cause)i))
-			error = add_path_cause(maker, path, (enum account_cause)i,
-					       ns - (i == CAUSE_DEPENDENCY ? divided : 0));
+			error = add_path_cause(
+				maker, path, (enum account_cause)i,
+				ns - (i == CAUSE_DEPENDENCY ? divided : 0) -
+					launch_bound_of_path(
+						&maker->bound,
+						(size_t)(path - maker->analysis->paths),
+						(enum account_cause)i));
 	}
 	return error;
 }
@@ -554,6 +565,34 @@ static int add_paths(struct maker *maker)
 
 	for (size_t i = 0; i < maker->analysis->paths_count && !error; i++)
 		error = add_path(maker, &maker->analysis->paths[i]);
+	return error;
+}
+
+/* The place is that of the wait, because the program is to wait less often. */
+static int add_launch_bound(struct maker *maker)
+{
+	const struct analysis *analysis = maker->analysis;
+	int error = 0;
+
+	for (size_t i = 0; i < analysis->program.waited_count && maker->bound.count && !error;
+	     i++) {
+		const struct analysis_waited *row = &analysis->program.waited[i];
+		const struct analysis_path *path = &analysis->paths[row->path];
+		struct verdict_cause cause = {
+			.kind = VERDICT_LAUNCH_BOUND,
+			.own_kind = VERDICT_LAUNCH_BOUND,
+			.thread = row->thread,
+			.what = model_text(analysis->model, row->function_string, ""),
+			.times = row->count};
+
+		if (path->device != maker->verdict->device)
+			continue;
+		cause.ns = launch_bound_of_row(&maker->bound, maker->verdict, row, &cause.cause);
+		error = verdict_find_place(maker->frames, row->stack ? row->stack : path->stack,
+					   &cause.place);
+		if (!error)
+			error = add_cause(maker, &cause);
+	}
 	return error;
 }
 
@@ -703,16 +742,21 @@ int verdict_make(const struct analysis *analysis, struct frames *frames, size_t 
 									   : &account->steady};
 	error = counterparts_find(&maker.counterparts, analysis, frames, ret_verdict);
 	if (!error)
+		error = launch_bound_find(&maker.bound, analysis, ret_verdict);
+	if (!error)
 		error = add_states(&maker);
 	if (!error)
 		error = divide_waits(&maker);
 	if (!error && scope != VERDICT_BESIDE)
 		error = add_paths(&maker);
 	if (!error)
+		error = add_launch_bound(&maker);
+	if (!error)
 		error = join_causes(&maker);
 	string_table_fini(&maker.keys);
 	verdict_parts_fini(&maker.parts);
 	counterparts_fini(&maker.counterparts);
+	launch_bound_fini(&maker.bound);
 	string_table_fini(&maker.waiting_keys);
 	free(maker.waiting);
 	free(maker.divided);

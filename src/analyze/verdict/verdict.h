@@ -45,6 +45,7 @@ struct frames;
 	X(DATA_LOADING, data_loading)                 \
 	X(DEVICE_WAIT, device_wait)                   \
 	X(LAUNCH_CALL, launch_call)                   \
+	X(LAUNCH_BOUND, launch_bound)                 \
 	X(COMMAND_BUFFER_FULL, command_buffer_full)   \
 	X(STREAM_CAPTURE, stream_capture)             \
 	X(SUBMISSION, submission)                     \
@@ -108,6 +109,7 @@ struct verdict_cause {
 	enum account_cause cause;   /* the account's cause that contains it */
 	uint64_t ns;
 	uint64_t preempted_ns; /* part of ns in which another thread had the processor */
+	uint64_t times;        /* LAUNCH_BOUND: number of gaps */
 	uint32_t thread;       /* id of a launching thread, the first of `threads`; 0: not known */
 	struct verdict_group threads;
 	struct verdict_place place; /* place of that thread */
@@ -151,6 +153,16 @@ size_t verdict_device(const struct analysis *analysis);
 int verdict_make(const struct analysis *analysis, struct frames *frames, size_t device,
 		 enum verdict_scope scope, struct verdict *ret_verdict);
 void verdict_fini(struct verdict *verdict); /* NULL-safe */
+
+/* Launches that came only after the launching thread had waited until the device was idle. */
+struct verdict_launch_bound {
+	uint64_t gaps, ns;                 /* idle gaps of the steady part, and their time */
+	const struct analysis_waited *row; /* the row with most of it */
+};
+
+/* Whether such gaps are a pattern that takes 1 % of the device's steady part. */
+bool verdict_launch_bound(const struct analysis *analysis, size_t device,
+			  struct verdict_launch_bound *ret_bound);
 
 /* ---- private to verdict/: places.c ---- */
 

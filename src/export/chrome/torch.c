@@ -146,14 +146,35 @@ static bool parse_number(const char *text, uint64_t most, uint64_t *ret_number)
 	return true;
 }
 
+static bool parse_ordinal(const struct model *model, const struct event_device *device,
+			  uint64_t *ret_number)
+{
+	return parse_number(model_text(model, device->key_string, ""), MAX_ORDINAL, ret_number);
+}
+
+/* Whether the key of each device is an ordinal that no other device has. */
+static bool has_ordinals(const struct model *model, const struct event_device *rows, size_t count)
+{
+	bool is_taken[MAX_ORDINAL + 1] = {false};
+	uint64_t number;
+
+	for (size_t i = 0; i < count; i++) {
+		if (!parse_ordinal(model, &rows[i], &number) || is_taken[number])
+			return false;
+		is_taken[number] = true;
+	}
+	return true;
+}
+
 uint64_t chrome_torch_device(const struct model *model, const struct event_device *device)
 {
 	const struct event_device *rows = NULL;
 	size_t count = model_entities(model, EVENT_DEVICE, &rows);
 	uint64_t number = 0;
 
-	if (parse_number(model_text(model, device->key_string, ""), MAX_ORDINAL, &number))
+	if (has_ordinals(model, rows, count) && parse_ordinal(model, device, &number))
 		return number;
+	number = 0;
 	for (size_t i = 0; i < count; i++) {
 		bool is_cpu = rows[i].type == DEVICE_CPU;
 

@@ -24,8 +24,8 @@ const char *chrome_torch_launch(const char *function);
 const char *chrome_torch_command(const struct model *model, const struct command *command,
 				 char *buffer);
 
-/* The number of a device: its ordinal in the program, otherwise its index among the trace's
- * devices, CPU devices last. */
+/* The number of a device, which no other device has: its ordinal in the program if the trace has
+ * those of all devices, otherwise its index among the trace's devices, CPU devices last. */
 uint64_t chrome_torch_device(const struct model *model, const struct event_device *device);
 
 /* The number of a stream: that of its runtime, otherwise the queue's id. */

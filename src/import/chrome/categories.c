@@ -53,6 +53,7 @@ uint32_t chrome_categories(const char *text)
 		{"privateuse1_driver", CATEGORY_RUNTIME},
 		{"launch", CATEGORY_LAUNCH},
 		{"wait", CATEGORY_WAIT},
+		{"api_op", CATEGORY_ARROW},
 	};
 	const char *at = text, *own;
 	uint32_t bits = 0;
@@ -100,6 +101,8 @@ enum chrome_kind chrome_kind_of(const struct chrome_event *event)
 	else if (*phase == 'i' && strcmp(string_builder_text(&event->name), "[memory]") == 0 &&
 		 event->ts_ns.is_known)
 		return KIND_MEMORY;
+	else if ((*phase == 's' || *phase == 'f') && event->categories & CATEGORY_ARROW)
+		kind = KIND_ARROW;
 	return kind == KIND_LEFT_OUT || has_times(event, *phase == 'X') ? kind : KIND_INVALID;
 }
 

@@ -25,8 +25,10 @@ enum chrome_category {
 	CATEGORY_WAIT = 1 << 11,
 	CATEGORY_TWICE = 1 << 12, /* the profiler's own span, or a copy of another event */
 	CATEGORY_ACCELERATOR = 1 << 13,
+	CATEGORY_OPERATION = 1 << 14, /* a command of rpd2tracing; args.desc is its type */
+	CATEGORY_ARROW = 1 << 15,     /* from a call to an operation */
 	CATEGORY_COMMANDS = CATEGORY_KERNEL | CATEGORY_COPY | CATEGORY_FILL | CATEGORY_COMMAND |
-			    CATEGORY_REJECTED
+			    CATEGORY_REJECTED | CATEGORY_OPERATION
 };
 
 /* The use of an event. */
@@ -39,6 +41,7 @@ enum chrome_kind {
 	KIND_BEGIN, /* a slice begins */
 	KIND_END,
 	KIND_MEMORY, /* the size of a memory */
+	KIND_ARROW,
 	KIND_INVALID /* without its times */
 };
 

@@ -21,6 +21,7 @@
 #include "base/format.h"
 #include "event/absent_call.h"
 #include "import/chrome/private.h"
+#include "import/common/collectives.h"
 #include "import/formats.h"
 #include "import/common/probe.h"
 #include "import/source.h"
@@ -53,6 +54,7 @@ static int read_event(struct chrome *chrome, const struct chrome_event *event)
 {
 	switch (chrome_kind_of(event)) {
 	case KIND_META:
+	case KIND_ARROW:
 		return 0;
 	case KIND_OVERHEAD:
 		return on_overhead(chrome, event);
@@ -74,11 +76,13 @@ static int read_event(struct chrome *chrome, const struct chrome_event *event)
 	}
 }
 
-static int on_event(void *context, const struct chrome_event *event)
+static int on_event(void *context, struct chrome_event *event)
 {
 	struct chrome *chrome = context;
-	int error = read_event(chrome, event);
+	int error;
 
+	chrome_names_set_categories(&chrome->scan.names, event);
+	error = read_event(chrome, event);
 	chrome->number++;
 	chrome->with_phase += *string_builder_text(&event->phase) != '\0';
 	chrome->usable += !error;
@@ -151,7 +155,7 @@ static int write_rest(struct chrome *chrome)
 	if (!error)
 		error = chrome_unmatched_visit_all(chrome->unmatched, write_unmatched, chrome);
 	if (!error)
-		error = chrome_sequences_write(chrome->sequences, chrome->target);
+		error = import_sequences_write(chrome->sequences, chrome->target);
 	return error ? error : chrome_end_slices(chrome);
 }
 
@@ -187,7 +191,7 @@ static void chrome_fini(struct chrome *chrome)
 	chrome_captures_fini(&chrome->captures);
 	chrome_overheads_fini(&chrome->overheads);
 	chrome_unmatched_free(chrome->unmatched);
-	chrome_sequences_free(chrome->sequences);
+	import_sequences_free(chrome->sequences);
 	hash_map_fini(&chrome->tids);
 	free(chrome->strings);
 	free(chrome->rows);
@@ -202,7 +206,7 @@ static int read_chrome(struct import_source *source, struct import_target *targe
 	int error = chrome_unmatched_new(&chrome.unmatched);
 
 	if (!error)
-		error = chrome_sequences_new(&chrome.sequences);
+		error = import_sequences_new(&chrome.sequences);
 	if (!error)
 		error = chrome_scan_read(&chrome.scan, source, target);
 	if (!error)

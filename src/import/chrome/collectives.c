@@ -21,6 +21,7 @@
 #include "base/array.h"
 #include "import/chrome/categories.h"
 #include "import/chrome/names.h"
+#include "import/common/collectives.h"
 
 void chrome_collectives_fini(struct chrome_collectives *collectives)
 {
@@ -107,31 +108,6 @@ int chrome_collectives_add(struct chrome_collectives *collectives, struct chrome
 	return error;
 }
 
-/* The operation in the name of a kernel, "ncclKernel_AllReduce_RING_LL_Sum_half(…)": AllReduce.
- * *ret_length: 0 for a name without one, "ncclDevKernel_Generic(…)". NULL: another kernel. */
-static const char *operation_of_name(const char *name, size_t *ret_length)
-{
-	static const char *const prefixes[] = {"ncclKernel_", "ncclDevKernel_",
-					       "ncclSymkDevKernel_", "rcclKernel_",
-					       "ncclSymDevKernel_"};
-
-	for (size_t i = 0; i < ARRAY_COUNT(prefixes); i++) {
-		const char *at = strncmp(name, prefixes[i], strlen(prefixes[i])) == 0
-					 ? name + strlen(prefixes[i])
-					 : NULL;
-
-		if (!at)
-			continue;
-		*ret_length = 0;
-		while (isalpha((unsigned char)at[*ret_length]))
-			++*ret_length;
-		if (strncmp(at, "Generic", *ret_length) == 0)
-			*ret_length = 0;
-		return at;
-	}
-	return NULL;
-}
-
 int chrome_collectives_of_kernel(struct chrome_names *names, const struct chrome_event *event,
 				 struct chrome_operation *ret_operation, bool *ret_is)
 {
@@ -141,7 +117,7 @@ int chrome_collectives_of_kernel(struct chrome_names *names, const struct chrome
 	size_t length = 0;
 
 	*ret_operation = (struct chrome_operation){0};
-	found = operation_of_name(string_builder_text(&event->name), &length);
+	found = import_collective_of_kernel(string_builder_text(&event->name), &length);
 	*ret_is = *name || found;
 	if (*name)
 		return fill_operation(names, row, name, string_builder_text(&row->datatype),

@@ -18,6 +18,7 @@
 #include "event/event.h"
 #include "import/chrome/categories.h"
 #include "import/common/commands.h"
+#include "import/rocm/names.h"
 
 uint32_t chrome_commands_by_name(const char *name, uint32_t otherwise)
 {
@@ -41,6 +42,8 @@ uint32_t chrome_commands_type(const struct chrome_event *event)
 
 	if (categories & CATEGORY_KERNEL)
 		return COMMAND_KERNEL;
+	if (categories & CATEGORY_OPERATION)
+		return rocm_names_command(string_builder_text(&event->arguments.description));
 	return chrome_commands_by_name(string_builder_text(&event->name),
 				       categories & CATEGORY_COPY       ? COMMAND_COPY
 				       : categories & CATEGORY_FILL     ? COMMAND_FILL

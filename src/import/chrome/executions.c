@@ -17,6 +17,7 @@
 #include "base/array.h"
 #include "import/chrome/commands.h"
 #include "import/chrome/private.h"
+#include "import/common/collectives.h"
 #include "import/target.h"
 
 /* A command, and what is known of its launch. */
@@ -61,7 +62,7 @@ static int fill_launch(struct chrome *chrome, struct command *command)
 static int find_process(struct chrome *chrome, struct command *command)
 {
 	const struct chrome_arguments *arguments = &command->event->arguments;
-	const char *program = chrome_names_program(&chrome->scan.names);
+	const char *program = chrome->scan.names.program;
 	const struct chrome_thread *row;
 	char owner[24];
 	int error;
@@ -177,20 +178,7 @@ static int write_launch(struct chrome *chrome, struct command *command)
 
 /* ---- collectives ---- */
 
-/* "_allgather_base" and "AllGather" become "allgatherbase" and "allgather". */
-static int name_operation(struct chrome *chrome, const char *name, uint32_t *ret_string)
-{
-	char text[64];
-	size_t length = 0;
-
-	for (; *name && length + 1 < sizeof(text); name++)
-		if (*name != '_')
-			text[length++] = (char)tolower((unsigned char)*name);
-	return import_target_bytes(chrome->target, text, length, ret_string);
-}
-
-/* The process group with its ranks. A file without groups has the name of the kernel, without its
- * parameters: all ranks run the same one. */
+/* The process group with its ranks. A file without groups has the name of the kernel. */
 static int name_communicator(struct chrome *chrome, const struct chrome_event *event,
 			     const struct chrome_operation *operation, uint32_t *ret_string)
 {
@@ -201,8 +189,7 @@ static int name_communicator(struct chrome *chrome, const struct chrome_event *e
 	int error;
 
 	if (!*group)
-		return import_target_bytes(chrome->target, kernel, strcspn(kernel, "(<"),
-					   ret_string);
+		return import_collective_of_all(chrome->target, kernel, ret_string);
 	string_builder_appendf(&text, "%s%s%s", group, *ranks ? " " : "", ranks);
 	error = text.error ? text.error
 			   : import_target_text(chrome->target, string_builder_text(&text),
@@ -247,6 +234,7 @@ static int find_operation(struct chrome *chrome, const struct command *command,
 static int write_collective(struct chrome *chrome, const struct command *command)
 {
 	struct chrome_operation operation;
+	const char *name;
 	struct event_collective row = {.begin = command->row.started,
 				       .end = command->row.ended,
 				       .process = command->row.process,
@@ -263,14 +251,14 @@ static int write_collective(struct chrome *chrome, const struct command *command
 			   chrome_names_text(&chrome->scan.names, operation.ranks));
 	row.bytes = operation.bytes;
 	row.bytes_out = operation.bytes_out;
-	error = name_operation(chrome, chrome_names_text(&chrome->scan.names, operation.name),
-			       &row.name_string);
+	name = chrome_names_text(&chrome->scan.names, operation.name);
+	error = import_collective_name(chrome->target, name, strlen(name), &row.name_string);
 	if (!error)
 		error = name_communicator(chrome, command->event, &operation,
 					  &row.communicator_string);
 	if (!error)
 		error = chrome_string(chrome, operation.datatype, &row.datatype_string);
-	return error ? error : chrome_sequences_add(chrome->sequences, &row);
+	return error ? error : import_sequences_add(chrome->sequences, &row);
 }
 
 int chrome_on_command(struct chrome *chrome, const struct chrome_event *event)

@@ -104,6 +104,7 @@ static const struct field argument_rows[] = {
 	FIELD(arguments, "submitted_to_started_ns", FIELD_NUMBER, submitted_to_started),
 	FIELD(arguments, "global", FIELD_SIZES, global),
 	FIELD(arguments, "local", FIELD_SIZES, local),
+	FIELD(arguments, "desc", FIELD_TEXT, description),
 };
 static const struct fields argument_fields = {argument_rows, ARRAY_COUNT(argument_rows)};
 
@@ -116,6 +117,7 @@ static const struct field event_rows[] = {
 	FIELD(event, "sf", FIELD_TEXT, stack),
 	FIELD(event, "ts", FIELD_US, ts_ns),
 	FIELD(event, "dur", FIELD_US, dur_ns),
+	FIELD(event, "id", FIELD_NUMBER, id),
 	{"args", 4, FIELD_OBJECT, offsetof(struct chrome_event, arguments), &argument_fields},
 };
 static const struct fields event_fields = {event_rows, ARRAY_COUNT(event_rows)};

@@ -26,7 +26,8 @@ struct chrome_collective {
 
 struct chrome_arguments {
 	struct string_builder name, labels, command, queue, stream, no_launch, no_execution, domain;
-	struct string_builder call_stack; /* PyTorch of 2021: "file(line): function;…" */
+	struct string_builder description; /* rpd2tracing: arguments of a call, type of a command */
+	struct string_builder call_stack;  /* PyTorch of 2021: "file(line): function;…" */
 	struct chrome_number correlation, pid, bytes, result, status, further, wait;
 	struct chrome_number queued_to_submitted, submitted_to_started; /* ns */
 	struct chrome_number device, rank, raw_pid, python_id, shared_bytes;
@@ -41,7 +42,7 @@ struct chrome_arguments {
 /* Absent texts are "". pid and tid are texts; a number is kept as written. */
 struct chrome_event {
 	struct string_builder phase, name, category, pid, tid, stack;
-	struct chrome_number ts_ns, dur_ns;
+	struct chrome_number ts_ns, dur_ns, id;
 	struct chrome_arguments arguments;
 	uint32_t categories; /* enum chrome_category */
 	uint64_t line, byte; /* position of its first byte */
@@ -71,7 +72,7 @@ struct chrome_document {
 /* Callbacks for the parts of a file. Each may be NULL. A result other than 0 ends chrome_file_read
  * with that result. */
 struct chrome_visitor {
-	int (*on_event)(void *context, const struct chrome_event *event);
+	int (*on_event)(void *context, struct chrome_event *event);
 	int (*on_frame)(void *context, const struct chrome_frame *frame);
 	int (*on_sample)(void *context, const struct chrome_sample *sample);
 	int (*on_device)(void *context, const struct chrome_device *device);

@@ -32,7 +32,7 @@ static int write_value(struct chrome *chrome, const char *metric, uint32_t devic
 static int find_device(struct chrome *chrome, const struct chrome_number *id, uint32_t *ret_device)
 {
 	struct chrome_names *names = &chrome->scan.names;
-	const char *only = chrome_names_only_device(names);
+	const char *only = names->only_device;
 	char pid[24];
 
 	snprintf(pid, sizeof(pid), "%" PRId64, id->value);

@@ -19,6 +19,8 @@
 
 #include "base/array.h"
 #include "base/string.h"
+#include "import/chrome/categories.h"
+#include "import/rocm/names.h"
 #include "import/target.h"
 
 /* Max callers of one stack; more are a cycle. */
@@ -98,6 +100,16 @@ static int add_raw(struct chrome_names *names, const struct chrome_event *event)
 	return 0;
 }
 
+static void note_operations(struct chrome_names *names, const struct chrome_event *event,
+			    struct chrome_row_name *row)
+{
+	const char *name = string_builder_text(&event->arguments.name);
+
+	row->has_operations = strncmp(name, "GPU", 3) == 0 &&
+			      strcmp(name + 3, string_builder_text(&event->pid)) == 0;
+	names->has_operations |= row->has_operations;
+}
+
 int chrome_names_add_meta(struct chrome_names *names, const struct chrome_event *event)
 {
 	const struct chrome_arguments *arguments = &event->arguments;
@@ -116,9 +128,29 @@ int chrome_names_add_meta(struct chrome_names *names, const struct chrome_event 
 	if (!error)
 		error = add_row(names, string_builder_text(&event->pid),
 				is_thread ? string_builder_text(&event->tid) : "", &row);
-	if (!error)
-		*(is_label ? &row->label : &row->name) = text;
-	return error;
+	if (error)
+		return error;
+	*(is_label ? &row->label : &row->name) = text;
+	if (!is_label && !is_thread)
+		note_operations(names, event, row);
+	return 0;
+}
+
+/* rpd2tracing names a device "GPU2", whose pid is 2. The ranges around the calls of commands are
+ * repeated in the row of the device. */
+void chrome_names_set_categories(struct chrome_names *names, struct chrome_event *event)
+{
+	const char *description = string_builder_text(&event->arguments.description);
+
+	if (!names->has_operations || event->category.length || !*description)
+		return;
+	if (!chrome_names_row(names, string_builder_text(&event->pid), "")->has_operations)
+		event->categories |=
+			rocm_names_is_call(string_builder_text(&event->name)) ? 0 : CATEGORY_RANGE;
+	else if (strncmp(description, "UserMarker frame", 16) == 0)
+		event->categories |= CATEGORY_TWICE;
+	else
+		event->categories |= CATEGORY_OPERATION;
 }
 
 int chrome_names_add_device(struct chrome_names *names, const struct chrome_device *device)
@@ -133,9 +165,12 @@ int chrome_names_add_device(struct chrome_names *names, const struct chrome_devi
 	if (device->compute_units.value > 0 && device->compute_units.value < UINT32_MAX)
 		row.compute_units = (uint32_t)device->compute_units.value;
 	error = chrome_names_add_text(names, string_builder_text(&device->name), &row.name);
-	return error ? error
-		     : array_append(names->devices, names->devices_capacity, names->devices_count,
-				    row);
+	if (error || hash_map_find(&names->devices_index, (uint64_t)row.id))
+		return error;
+	names->has_names |= names->devices_count && row.name != names->devices[0].name;
+	if (array_append(names->devices, names->devices_capacity, names->devices_count, row))
+		return -ENOMEM;
+	return hash_map_put(&names->devices_index, (uint64_t)row.id, names->devices_count - 1);
 }
 
 int chrome_names_add_document(struct chrome_names *names, const struct chrome_document *document)
@@ -153,13 +188,14 @@ int chrome_names_add_document(struct chrome_names *names, const struct chrome_do
  * is that of each. */
 const struct chrome_device_name *chrome_names_device(const struct chrome_names *names, int64_t id)
 {
-	for (size_t i = 0; i < names->devices_count; i++)
-		if (names->devices[i].id == id)
-			return names->devices[i].name ? &names->devices[i] : NULL;
-	for (size_t i = 1; i < names->devices_count; i++)
-		if (names->devices[i].name != names->devices[0].name)
-			return NULL;
-	return names->devices_count && names->devices[0].name ? &names->devices[0] : NULL;
+	const struct chrome_device_name *device;
+
+	if (!names->devices_count)
+		return NULL;
+	if (!hash_map_find(&names->devices_index, (uint64_t)id) && names->has_names)
+		return NULL;
+	device = &names->devices[hash_map_get(&names->devices_index, (uint64_t)id, 0)];
+	return device->name ? device : NULL;
 }
 
 /* The pid of the only row with commands, or with calls; NULL: none or several. */
@@ -179,14 +215,10 @@ static const char *only_pid(const struct chrome_names *names, bool with_commands
 	return found;
 }
 
-const char *chrome_names_only_device(const struct chrome_names *names)
+void chrome_names_finish(struct chrome_names *names)
 {
-	return only_pid(names, true);
-}
-
-const char *chrome_names_program(const struct chrome_names *names)
-{
-	return only_pid(names, false);
+	names->only_device = only_pid(names, true);
+	names->program = only_pid(names, false);
 }
 
 int chrome_names_add_key(struct chrome_names *names, const char *key, uint32_t *ret_id)
@@ -227,6 +259,7 @@ void chrome_names_fini(struct chrome_names *names)
 	free(names->list);
 	free(names->stacks);
 	free(names->devices);
+	hash_map_fini(&names->devices_index);
 	string_builder_fini(&names->key);
 }
 

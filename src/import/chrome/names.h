@@ -28,6 +28,7 @@ struct chrome_row_name {
 	bool has_commands;    /* the pid stands for a device … */
 	bool has_calls;       /* … unless it has calls of a runtime */
 	bool is_accelerator;
+	bool has_operations; /* a device in a file of rpd2tracing */
 };
 
 struct chrome_device_name {
@@ -47,8 +48,14 @@ struct chrome_names {
 	size_t stacks_capacity;
 	struct chrome_device_name *devices;
 	size_t devices_count, devices_capacity;
+	struct hash_map devices_index; /* id -> index of its first row */
+	bool has_names;                /* the devices have several names */
+	/* set by chrome_names_finish: the pid of the only device with commands and that of the only
+	 * process that calls a runtime; NULL: none or several */
+	const char *only_device, *program;
 	struct chrome_document document;
 	struct string_builder key; /* scratch */
+	bool has_operations;       /* the file is one of rpd2tracing */
 };
 
 void chrome_names_fini(struct chrome_names *names);
@@ -62,21 +69,21 @@ int chrome_names_add_document(struct chrome_names *names, const struct chrome_do
 /* The row of a process; it stays valid until the next add. */
 int chrome_names_add_process(struct chrome_names *names, const char *pid,
 			     struct chrome_row_name **ret_row);
+/* Sets the categories of an event of rpd2tracing, which has none in the file. */
+void chrome_names_set_categories(struct chrome_names *names, struct chrome_event *event);
 /* Id of a key of a stack of the file; 0 for "". */
 int chrome_names_add_key(struct chrome_names *names, const char *key, uint32_t *ret_id);
 
 const char *chrome_names_text(const struct chrome_names *names, uint32_t id);
+
+/* After the first pass. */
+void chrome_names_finish(struct chrome_names *names);
 
 /* The names of a thread, or of a process if tid is "". Never NULL. */
 const struct chrome_row_name *chrome_names_row(struct chrome_names *names, const char *pid,
 					       const char *tid);
 /* The properties of a device; NULL: the file has none. */
 const struct chrome_device_name *chrome_names_device(const struct chrome_names *names, int64_t id);
-/* The pid of the only device with commands; NULL: there is none, or several. */
-const char *chrome_names_only_device(const struct chrome_names *names);
-/* The pid of the process that calls a runtime; NULL: none or several. */
-const char *chrome_names_program(const struct chrome_names *names);
-
 /* The stack in the trace for a key of the file, or for its id; 0: none. Errors: -ENOMEM. */
 int chrome_names_stack(struct chrome_names *names, struct import_target *target, const char *key,
 		       uint32_t *ret_stack);

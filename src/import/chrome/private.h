@@ -10,14 +10,13 @@
 
 #include "base/hash.h"
 #include "event/event.h"
-#include "import/chrome/captures.h"
+#include "import/chrome/join/captures.h"
 #include "import/chrome/categories.h"
 #include "import/chrome/file.h"
-#include "import/chrome/launches.h"
+#include "import/chrome/join/launches.h"
 #include "import/chrome/overheads.h"
 #include "import/chrome/scan.h"
-#include "import/chrome/sequences.h"
-#include "import/chrome/unmatched.h"
+#include "import/chrome/join/unmatched.h"
 #include "import/faults.h"
 
 /* Tids that are not numbers get ids from here on; no thread of Linux has such an id. */
@@ -36,6 +35,8 @@ struct open_row {
 			   0: none */
 };
 
+struct import_sequences;
+
 struct chrome {
 	struct import_target *target;
 	struct chrome_scan scan;
@@ -46,7 +47,7 @@ struct chrome {
 	size_t strings_capacity;
 	struct chrome_captures captures;
 	struct chrome_unmatched *unmatched;
-	struct chrome_sequences *sequences;
+	struct import_sequences *sequences;
 	struct open_row *open;
 	size_t open_count, open_capacity;
 	uint32_t free_open; /* index + 1 */

@@ -46,7 +46,7 @@ static void add_job(const struct chrome *chrome, const struct chrome_row_name *r
 int chrome_find_process(struct chrome *chrome, const char *pid, uint32_t *ret_process)
 {
 	struct chrome_names *names = &chrome->scan.names;
-	const char *program = chrome_names_program(names), *name;
+	const char *program = names->program, *name;
 	const struct chrome_row_name *row = chrome_names_row(names, pid, "");
 	struct event_process process = {0};
 

@@ -20,7 +20,8 @@
 #include "base/array.h"
 #include "event/event.h"
 #include "import/chrome/categories.h"
-#include "import/chrome/launches.h"
+#include "import/chrome/join/arrows.h"
+#include "import/chrome/join/launches.h"
 #include "import/source.h"
 #include "import/target.h"
 
@@ -107,6 +108,7 @@ static int make_slice(struct chrome_scan *scan, const struct chrome_event *event
 	slice->type = (uint8_t)chrome_call_type(event);
 	slice->is_frame = chrome_is_frame(event);
 	slice->is_further = arguments->further.is_known;
+	slice->is_range = chrome_is_range(event);
 	slice->order = order_of(event);
 	slice->number = scan->events;
 	if (!error)
@@ -205,6 +207,40 @@ static int end_all(struct chrome_scan *scan)
 
 /* ---- the pass ---- */
 
+static int place_of(struct chrome_scan *scan, const struct chrome_event *event,
+		    struct arrow_place *ret_place)
+{
+	ret_place->ts_ns = event->ts_ns.value;
+	return chrome_scan_row(scan, event, &ret_place->row);
+}
+
+static int add_operation(struct chrome_scan *scan, const struct chrome_event *event)
+{
+	struct arrow_place place;
+	int error = place_of(scan, event, &place);
+
+	return error ? error : chrome_arrows_add_command(scan->arrows, &place, scan->events);
+}
+
+static int on_arrow(struct chrome_scan *scan, const struct chrome_event *event)
+{
+	const bool is_target = *string_builder_text(&event->phase) == 'f';
+	struct chrome_row_name *process;
+	struct arrow_place place;
+	int error = place_of(scan, event, &place);
+
+	if (!error && !is_target)
+		error = chrome_names_add_process(&scan->names, string_builder_text(&event->pid),
+						 &process);
+	if (error)
+		return error;
+	if (!is_target)
+		process->has_calls = true;
+	return event->id.is_known
+		       ? chrome_arrows_add_end(scan->arrows, event->id.value, is_target, &place)
+		       : 0;
+}
+
 static int on_command(struct chrome_scan *scan, const struct chrome_event *event)
 {
 	struct chrome_row_name *device;
@@ -216,6 +252,8 @@ static int on_command(struct chrome_scan *scan, const struct chrome_event *event
 	device->has_commands = true;
 	device->is_accelerator |= event->categories & CATEGORY_ACCELERATOR;
 	scan->has_owners |= event->arguments.pid.is_known;
+	if (event->categories & CATEGORY_OPERATION)
+		return add_operation(scan, event);
 	if (!event->arguments.correlation.is_known || event->arguments.no_launch.length)
 		return 0;
 	return chrome_launches_add_command(scan->launches, chrome_owner_of(event),
@@ -236,24 +274,29 @@ static int take_event(struct chrome_scan *scan, const struct chrome_event *event
 		return on_begin(scan, event);
 	case KIND_END:
 		return on_end(scan, event);
+	case KIND_ARROW:
+		return on_arrow(scan, event);
 	default:
 		return 0;
 	}
 }
 
-static int on_event(void *context, const struct chrome_event *event)
+static int on_event(void *context, struct chrome_event *event)
 {
 	struct chrome_scan *scan = context;
-	const enum chrome_kind kind = chrome_kind_of(event);
-	int error = take_event(scan, event);
+	enum chrome_kind kind;
+	int error;
 
+	chrome_names_set_categories(&scan->names, event);
+	kind = chrome_kind_of(event);
+	error = take_event(scan, event);
 	scan->events++;
 	if (kind != KIND_META && event->ts_ns.is_known && event->ts_ns.value < scan->first_ns)
 		scan->first_ns = event->ts_ns.value;
 	if (kind != KIND_META && event->ts_ns.is_known && event->ts_ns.value < scan->least_ns)
 		scan->least_ns = event->ts_ns.value;
 	if (kind != KIND_META && kind != KIND_LEFT_OUT && kind != KIND_INVALID &&
-	    event->ts_ns.value > scan->last_ns)
+	    kind != KIND_ARROW && event->ts_ns.value > scan->last_ns)
 		scan->last_ns = event->ts_ns.value;
 	return error;
 }
@@ -293,12 +336,19 @@ int chrome_scan_read(struct chrome_scan *scan, struct import_source *source,
 	if (!error)
 		error = chrome_launches_new(&scan->launches);
 	if (!error)
+		error = chrome_arrows_new(&scan->arrows);
+	if (!error)
 		error = chrome_file_read(source, &visitor, scan, &scan->is_cut);
+	chrome_names_finish(&scan->names);
 	if (!error)
 		error = end_all(scan);
 	if (!error)
+		error = chrome_arrows_start(scan->arrows, scan->launches);
+	if (!error)
 		error = chrome_slices_finish(scan->slices, target, &scan->names, scan->launches,
-					     scan->has_owners);
+					     scan->arrows, scan->has_owners);
+	if (!error)
+		error = chrome_arrows_finish(scan->arrows);
 	return error ? error : chrome_launches_finish(scan->launches);
 }
 
@@ -320,6 +370,7 @@ void chrome_scan_fini(struct chrome_scan *scan)
 	chrome_names_fini(&scan->names);
 	chrome_slices_free(scan->slices);
 	chrome_launches_free(scan->launches);
+	chrome_arrows_free(scan->arrows);
 	chrome_collectives_fini(&scan->collectives);
 	string_table_fini(&scan->rows);
 	string_builder_fini(&scan->key);

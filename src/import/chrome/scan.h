@@ -13,6 +13,7 @@
 #include "import/chrome/names.h"
 #include "import/chrome/slices.h"
 
+struct chrome_arrows;
 struct chrome_launches;
 struct import_source;
 struct import_target;
@@ -27,6 +28,7 @@ struct chrome_scan {
 	struct chrome_names names;
 	struct chrome_slices *slices;
 	struct chrome_launches *launches;
+	struct chrome_arrows *arrows;
 	struct chrome_collectives collectives;
 	struct string_table rows; /* keys of threads: pid and tid */
 	struct string_builder key, last_key;

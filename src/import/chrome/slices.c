@@ -23,13 +23,18 @@
 #include "base/order/record_sort.h"
 #include "event/event.h"
 #include "import/chrome/frames.h"
-#include "import/chrome/launches.h"
+#include "import/chrome/join/arrows.h"
+#include "import/chrome/join/launches.h"
 #include "import/chrome/names.h"
 #include "base/order/number_stream.h"
 #include "import/target.h"
 
 /* Max slices inside of each other; deeper ones are called by the last of these. */
 #define MAX_OPEN 4096
+
+/* Max operators around a slice whose callers are a text; further out ones are left out. Each such
+ * text needs its own nodes of all of them. */
+#define MAX_AROUND_TEXT 64
 
 struct found {
 	uint32_t number, stack;
@@ -125,8 +130,10 @@ static int stack_of_text(struct chrome_slices *slices, uint32_t call_stack, uint
 {
 	uint32_t stack = 0;
 	int error = chrome_frames_text(&slices->frames, call_stack, &stack);
+	const size_t count = slices->open_count;
 
-	for (size_t i = 0; i < slices->open_count && !error; i++)
+	for (size_t i = count > MAX_AROUND_TEXT ? count - MAX_AROUND_TEXT : 0; i < count && !error;
+	     i++)
 		if (slices->open[i].is_frame && slices->open[i].type != API_TYPE_FUNCTION)
 			error = chrome_frames_push(&slices->frames, slices->open[i].type,
 						   slices->open[i].name, &stack);
@@ -172,7 +179,7 @@ static int find_around(struct chrome_slices *slices, const struct chrome_slice *
 
 static int take_slice(struct chrome_slices *slices, struct import_target *target,
 		      struct chrome_names *names, struct chrome_launches *launches,
-		      const struct chrome_slice *slice)
+		      struct chrome_arrows *arrows, const struct chrome_slice *slice)
 {
 	struct found found = {.number = slice->number};
 	uint32_t around, collective;
@@ -191,12 +198,14 @@ static int take_slice(struct chrome_slices *slices, struct import_target *target
 		error = chrome_launches_add_call(launches, slice,
 						 slices->has_owners ? slice->owner : 0, found.stack,
 						 collective);
+	if (!error && !slice->is_range)
+		error = chrome_arrows_pass_call(arrows, slice, found.stack, collective);
 	return error ? error : record_sort_add(slices->by_number.sort, &found);
 }
 
 int chrome_slices_finish(struct chrome_slices *slices, struct import_target *target,
 			 struct chrome_names *names, struct chrome_launches *launches,
-			 bool has_owners)
+			 struct chrome_arrows *arrows, bool has_owners)
 {
 	const void *record;
 	int error = record_sort_finish(slices->by_time);
@@ -204,7 +213,7 @@ int chrome_slices_finish(struct chrome_slices *slices, struct import_target *tar
 	slices->has_owners = has_owners;
 	chrome_frames_init(&slices->frames, target, names);
 	while (!error && !(error = record_sort_next(slices->by_time, &record)) && record)
-		error = take_slice(slices, target, names, launches, record);
+		error = take_slice(slices, target, names, launches, arrows, record);
 	record_sort_free(slices->by_time);
 	slices->by_time = NULL;
 	return error ? error : record_sort_finish(slices->by_number.sort);

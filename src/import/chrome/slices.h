@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct chrome_arrows;
 struct chrome_launches;
 struct chrome_names;
 struct chrome_slices;
@@ -25,7 +26,7 @@ struct chrome_slice {
 	uint32_t order;             /* among slices of equal times the smallest is outside */
 	int32_t result;
 	uint8_t type; /* enum event_api_type */
-	bool has_correlation, is_frame, is_further;
+	bool has_correlation, is_frame, is_further, is_range;
 };
 
 int chrome_slices_new(struct chrome_slices **ret_slices);
@@ -34,11 +35,11 @@ void chrome_slices_free(struct chrome_slices *slices); /* NULL-safe */
 /* Errors: as for record_sort_add. */
 int chrome_slices_add(struct chrome_slices *slices, const struct chrome_slice *slice);
 
-/* After the last add: finds the stacks, and adds the calls with a correlation id to `launches`.
- * has_owners: a correlation id is one of a process. */
+/* After the last add: finds the stacks, adds the calls with a correlation id to `launches`, and
+ * passes all to `arrows`. has_owners: a correlation id is one of a process. */
 int chrome_slices_finish(struct chrome_slices *slices, struct import_target *target,
 			 struct chrome_names *names, struct chrome_launches *launches,
-			 bool has_owners);
+			 struct chrome_arrows *arrows, bool has_owners);
 
 /* The stack of a slice; 0: none. A function's and an operator's stack contains itself. To be called
  * for rising numbers. */

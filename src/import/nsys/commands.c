@@ -152,6 +152,8 @@ static int find_kernel(struct nsys *nsys, const struct sqlite_cursor *row, uint3
 		error = import_target_kernel(nsys->target, process, "",
 					     *name ? name : "[unknown kernel]", ret_kernel);
 	if (!error)
+		error = nsys_collectives_add_kernel(nsys, *ret_kernel, name);
+	if (!error)
 		error = describe_kernel(nsys, row, device, *ret_kernel);
 	return error ? error : hash_map_put(&nsys->machine.kernels, key, *ret_kernel);
 }

@@ -103,6 +103,121 @@ static int read_memory(struct nsys *nsys)
 	return error;
 }
 
+/* ---- page faults of managed memory ---- */
+
+enum { FAULT_START, FAULT_GLOBAL, FAULT_END, FAULT_DEVICE, FAULT_COUNT };
+static const char *const fault_columns[] = {
+	"start", "globalPid", "end", "deviceId", "numberOfPageFaults",
+};
+
+/* A group of faults of one GPU. */
+static int on_gpu_faults(void *context, const struct sqlite_cursor *row)
+{
+	struct nsys *nsys = context;
+	const uint64_t global = (uint64_t)sqlite_cursor_number(row, FAULT_GLOBAL);
+	uint32_t device = 0;
+	struct event_counter counter = {0};
+	int64_t begin, end;
+	int error = sqlite_cursor_take_number(row, FAULT_START, "a start", 0, INT64_MAX, &begin);
+
+	if (!error)
+		error = sqlite_cursor_take_number(row, FAULT_END, "an end", begin, INT64_MAX, &end);
+	if (!error)
+		error = sqlite_cursor_take_number(row, FAULT_COUNT, "a number of faults", 0,
+						  INT64_MAX >> 16, &counter.value);
+	if (!error)
+		error = nsys_machine_device(nsys, global, sqlite_cursor_number(row, FAULT_DEVICE),
+					    &device);
+	if (!error)
+		error = import_target_series(nsys->target, "gpu.memory.faults", "events",
+					     SERIES_AMOUNT, device, &counter.series);
+	if (error)
+		return error;
+	counter.begin = (uint64_t)begin;
+	counter.end = (uint64_t)end;
+	nsys->rows++;
+	return import_target_counter(nsys->target, &counter);
+}
+
+struct faults {
+	struct nsys *nsys;
+	struct hash_map processes;  /* id -> index of list */
+	struct event_counter *list; /* the faults of a process at one moment */
+	size_t count, capacity;
+};
+
+static int find_moment(struct faults *faults, uint32_t process, uint64_t time,
+		       struct event_counter **ret_moment)
+{
+	struct event_series series = {.type = SERIES_AMOUNT, .process = process};
+	const uint64_t *known = hash_map_find(&faults->processes, process);
+	const uint64_t before = time ? time - 1 : 0;
+	struct event_counter moment = {.begin = before, .end = time};
+	int error;
+
+	*ret_moment = known ? &faults->list[*known] : NULL;
+	if (known)
+		return 0;
+	error = import_target_describe_series(faults->nsys->target, "memory.managed.faults",
+					      "events", &series, &moment.series);
+	if (error)
+		return error;
+	if (array_append(faults->list, faults->capacity, faults->count, moment))
+		return -ENOMEM;
+	*ret_moment = &faults->list[faults->count - 1];
+	return hash_map_put(&faults->processes, process, faults->count - 1);
+}
+
+/* A fault has a moment and no duration, so its counter lasts from the fault before. */
+static int on_cpu_fault(void *context, const struct sqlite_cursor *row)
+{
+	struct faults *faults = context;
+	struct nsys *nsys = faults->nsys;
+	struct event_counter *moment;
+	uint32_t process = 0;
+	int64_t time;
+	int error = sqlite_cursor_take_number(row, FAULT_START, "a time", 0, INT64_MAX, &time);
+
+	if (!error)
+		error = nsys_machine_process(
+			nsys, (uint64_t)sqlite_cursor_number(row, FAULT_GLOBAL), &process);
+	if (!error)
+		error = find_moment(faults, process, (uint64_t)time, &moment);
+	if (!error && (uint64_t)time > moment->end) {
+		error = import_target_counter(nsys->target, moment);
+		moment->begin = moment->end;
+		moment->end = (uint64_t)time;
+		moment->value = 0;
+	}
+	if (error)
+		return error;
+	moment->value++;
+	nsys->rows++;
+	return 0;
+}
+
+static int read_cpu_faults(struct nsys *nsys)
+{
+	static const struct sqlite_query query = {"CUDA_UM_CPU_PAGE_FAULT_EVENTS",
+						  SQLITE_COLUMNS(fault_columns, 2), NULL, "start"};
+	struct faults faults = {.nsys = nsys};
+	int error = nsys_each_row(nsys, &query, on_cpu_fault, &faults);
+
+	for (size_t i = 0; i < faults.count && !error; i++)
+		error = import_target_counter(nsys->target, &faults.list[i]);
+	hash_map_fini(&faults.processes);
+	free(faults.list);
+	return error;
+}
+
+static int read_gpu_faults(struct nsys *nsys)
+{
+	static const struct sqlite_query query = {"CUDA_UM_GPU_PAGE_FAULT_EVENTS",
+						  SQLITE_COLUMNS(fault_columns, 5), NULL, "start"};
+
+	return nsys_each_row(nsys, &query, on_gpu_faults, nsys);
+}
+
 /* ---- metrics ---- */
 
 enum { METRIC_TIME, METRIC_TYPE, METRIC_ID, METRIC_VALUE };
@@ -213,5 +328,9 @@ int nsys_read_counters(struct nsys *nsys)
 {
 	int error = read_memory(nsys);
 
+	if (!error)
+		error = read_cpu_faults(nsys);
+	if (!error)
+		error = read_gpu_faults(nsys);
 	return error ? error : read_metrics(nsys);
 }

@@ -20,8 +20,10 @@
 #include "import/nsys/import.h"
 #include "import/target.h"
 
-enum { CUDA_DEVICE_GPU, CUDA_DEVICE_CUDA, CUDA_DEVICE_PID, CUDA_DEVICE_UUID };
-static const char *const cuda_device_columns[] = {"gpuId", "cudaId", "pid", "uuid"};
+enum { CUDA_DEVICE_GPU, CUDA_DEVICE_CUDA, CUDA_DEVICE_PID, CUDA_DEVICE_UUID, CUDA_DEVICE_UNITS };
+static const char *const cuda_device_columns[] = {
+	"gpuId", "cudaId", "pid", "uuid", "numMultiprocessors",
+};
 enum { GPU_NAME, GPU_ID, GPU_DEVICE, GPU_CUDA, GPU_UUID, GPU_BUS, GPU_MEMORY, GPU_UNITS };
 static const char *const gpu_columns[] = {
 	"name", "id", "deviceId", "cuDevice", "uuid", "busLocation", "totalMemory", "smCount",
@@ -34,6 +36,9 @@ struct gpu_search {
 	int64_t gpu; /* id in TARGET_INFO_GPU; -1: not known */
 	struct event_device row;
 	char key[64], name[128];
+	bool has_uuid;     /* key is the UUID of the whole GPU */
+	char own_uuid[64]; /* that of CUDA's device; "": not known */
+	uint32_t own_units;
 };
 
 static int on_cuda_device(void *context, const struct sqlite_cursor *row)
@@ -43,8 +48,9 @@ static int on_cuda_device(void *context, const struct sqlite_cursor *row)
 
 	if (pid == search->pid && sqlite_cursor_number(row, CUDA_DEVICE_CUDA) == search->device) {
 		search->gpu = sqlite_cursor_number(row, CUDA_DEVICE_GPU);
-		snprintf(search->key, sizeof(search->key), "%s",
+		snprintf(search->own_uuid, sizeof(search->own_uuid), "%s",
 			 sqlite_cursor_text(row, CUDA_DEVICE_UUID));
+		search->own_units = (uint32_t)sqlite_cursor_number(row, CUDA_DEVICE_UNITS);
 	}
 	return 0;
 }
@@ -72,6 +78,7 @@ static int on_gpu(void *context, const struct sqlite_cursor *row)
 	snprintf(search->name, sizeof(search->name), "%s", sqlite_cursor_text(row, GPU_NAME));
 	if (!*search->key || is_uuid(uuid))
 		snprintf(search->key, sizeof(search->key), "%s", is_uuid(uuid) ? uuid : bus);
+	search->has_uuid |= is_uuid(uuid);
 	search->row.memory_bytes = (uint64_t)sqlite_cursor_number(row, GPU_MEMORY);
 	search->row.compute_units = (uint32_t)sqlite_cursor_number(row, GPU_UNITS);
 	return 0;
@@ -87,6 +94,27 @@ static int find_gpu(struct gpu_search *search)
 	return error ? error : nsys_each_row(search->nsys, &gpus, on_gpu, search);
 }
 
+/* A slice of a GPU (MIG) is a device of CUDA with a UUID of its own. */
+static bool is_slice(const struct gpu_search *search)
+{
+	return search->has_uuid && is_uuid(search->own_uuid) &&
+	       strcmp(search->own_uuid, search->key) != 0;
+}
+
+/* Makes the whole GPU, and turns the search's device into a slice of it. */
+static int split_device(struct gpu_search *search)
+{
+	const size_t length = strlen(search->name);
+	int error = import_target_describe_device(search->nsys->target, search->key, search->name,
+						  &search->row, &search->row.parent);
+
+	snprintf(search->key, sizeof(search->key), "%s", search->own_uuid);
+	snprintf(search->name + length, sizeof(search->name) - length, " MIG");
+	search->row.memory_bytes = 0;
+	search->row.compute_units = search->own_units;
+	return error;
+}
+
 static int make_device(struct nsys *nsys, uint64_t global, int64_t device, uint32_t *ret_device)
 {
 	struct gpu_search search = {.nsys = nsys,
@@ -96,6 +124,8 @@ static int make_device(struct nsys *nsys, uint64_t global, int64_t device, uint3
 				    .row.type = DEVICE_GPU};
 	int error = find_gpu(&search);
 
+	if (!search.has_uuid && is_uuid(search.own_uuid))
+		snprintf(search.key, sizeof(search.key), "%s", search.own_uuid);
 	if (!*search.key)
 		snprintf(search.key, sizeof(search.key), "process %u, GPU %" PRId64, search.pid,
 			 device);
@@ -103,6 +133,8 @@ static int make_device(struct nsys *nsys, uint64_t global, int64_t device, uint3
 		snprintf(search.name, sizeof(search.name), "GPU %" PRId64, device);
 	if (!error)
 		error = import_target_text(nsys->target, "NVIDIA", &search.row.vendor_string);
+	if (!error && is_slice(&search))
+		error = split_device(&search);
 	return error ? error
 		     : import_target_describe_device(nsys->target, search.key, search.name,
 						     &search.row, ret_device);

@@ -15,6 +15,7 @@
 #include "base/hash.h"
 #include "import/common/cuda_join.h"
 #include "import/faults.h"
+#include "import/nsys/collectives.h"
 #include "import/sqlite_file.h"
 
 struct import_target;
@@ -53,6 +54,7 @@ struct nsys {
 	uint64_t default_global; /* process of rows in tables without a column for it */
 	struct import_cuda_join join;
 	bool has_start;
+	struct nsys_collectives collectives;
 	uint64_t rows; /* usable */
 };
 
@@ -102,7 +104,6 @@ void nsys_machine_close(struct nsys *nsys);
 /* global: globalPid or globalTid. */
 int nsys_machine_process(struct nsys *nsys, uint64_t global, uint32_t *ret_process);
 int nsys_machine_thread(struct nsys *nsys, uint64_t global, uint32_t *ret_thread);
-int nsys_machine_unknown_thread(struct nsys *nsys, uint32_t process, uint32_t *ret_thread);
 /* devices.c; device: its number in the process. */
 int nsys_machine_device(struct nsys *nsys, uint64_t global, int64_t device, uint32_t *ret_device);
 

@@ -40,8 +40,9 @@ static int refuse_report(struct import_source *source)
 static int read_tables(struct nsys *nsys)
 {
 	static int (*const steps[])(struct nsys *) = {
-		nsys_texts_open, nsys_read_start,    nsys_machine_open, nsys_read_calls,
-		nsys_read_cpu,   nsys_read_counters, nsys_read_ranges,  nsys_read_notes};
+		nsys_texts_open,  nsys_read_start,        nsys_machine_open,
+		nsys_read_calls,  nsys_read_cpu,          nsys_read_counters,
+		nsys_read_ranges, nsys_collectives_write, nsys_read_notes};
 	bool has;
 	int error = nsys_has_table(nsys, "StringIds", &has);
 
@@ -72,6 +73,7 @@ static int read_nsys(struct import_source *source, struct import_target *target)
 	import_cuda_join_close(&nsys.join);
 	nsys_texts_close(&nsys);
 	nsys_machine_close(&nsys);
+	nsys_collectives_fini(&nsys.collectives);
 	hash_map_fini(&nsys.frames);
 	sqlite_file_close(&nsys.file);
 	return error;

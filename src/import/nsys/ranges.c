@@ -9,6 +9,7 @@
  * Fails:    -ENOMEM; -EBADMSG of SQLite, or with the table and the row
  * Why names first: the row that names a domain may lie behind its ranges
  */
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,12 +45,13 @@ enum {
 	NVTX_JSON,
 	NVTX_JSON_ID,
 	NVTX_VALUE,
-	NVTX_VALUE_END = NVTX_VALUE + 6
+	NVTX_VALUE_END = NVTX_VALUE + 6,
+	NVTX_BINARY = NVTX_VALUE_END
 };
 static const char *const nvtx_columns[] = {
 	"start",      "end",         "eventType",  "globalTid",   "domainId",   "text",
 	"textId",     "category",    "color",      "jsonText",    "jsonTextId", "uint64Value",
-	"int64Value", "uint32Value", "int32Value", "doubleValue", "floatValue",
+	"int64Value", "uint32Value", "int32Value", "doubleValue", "floatValue", "binaryData",
 };
 
 struct ranges {
@@ -134,6 +136,22 @@ static size_t bare_length(const char *name)
 	return length;
 }
 
+/* A range of NCCL, "ncclAllReduce". */
+static int note_nccl(struct ranges *ranges, const struct sqlite_cursor *row,
+		     const struct event_range *range, const char *name, const char *json)
+{
+	struct nsys_payload payload = {0};
+	size_t size;
+	const void *bytes = sqlite_cursor_bytes(row, NVTX_BINARY, &size);
+	int error = 0;
+
+	if (size)
+		nsys_payloads_decode(&ranges->nsys->collectives.payloads, bytes, size, &payload);
+	else
+		error = nsys_payloads_parse(json, &payload);
+	return error ? error : nsys_collectives_add_range(ranges->nsys, range, name, &payload);
+}
+
 static int name_range(struct ranges *ranges, const struct sqlite_cursor *row,
 		      struct event_range *range)
 {
@@ -156,6 +174,10 @@ static int name_range(struct ranges *ranges, const struct sqlite_cursor *row,
 				       &text);
 		string_builder_append(&payload, error ? "" : text);
 	}
+	if (!error && strncmp(string_builder_text(&name), "nccl", 4) == 0 &&
+	    isupper((unsigned char)string_builder_text(&name)[4]))
+		error = note_nccl(ranges, row, range, string_builder_text(&name),
+				  string_builder_text(&payload));
 	read_payload(row, &payload);
 	if (!error)
 		error = name.error ? name.error : payload.error;
@@ -349,6 +371,8 @@ int nsys_read_ranges(struct nsys *nsys)
 	struct ranges ranges = {.nsys = nsys};
 	int error = read_overheads(nsys);
 
+	if (!error)
+		error = nsys_payloads_open(&nsys->collectives.payloads, nsys);
 	if (!error)
 		error = nsys_each_row(nsys, &names, on_name, &ranges);
 	if (!error)

@@ -141,7 +141,7 @@ static int on_module(void *context, const struct sqlite_cursor *row)
 	struct event_code code = {0};
 	struct cubin *cubin;
 	size_t size;
-	const void *bytes = sqlite_cursor_blob(row, MODULE_CUBIN, &size);
+	const void *bytes = sqlite_cursor_bytes(row, MODULE_CUBIN, &size);
 	int error;
 
 	nvvp->code.too_large--;

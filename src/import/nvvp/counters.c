@@ -57,7 +57,7 @@ static int on_environment(void *context, const struct sqlite_cursor *row)
 	int64_t time, number;
 	uint32_t device;
 	size_t size;
-	const uint8_t *data = sqlite_cursor_blob(row, ENVIRONMENT_DATA, &size);
+	const uint8_t *data = sqlite_cursor_bytes(row, ENVIRONMENT_DATA, &size);
 	int error = sqlite_cursor_take_number(row, ENVIRONMENT_TIME, "a time", 0, INT64_MAX, &time);
 
 	if (!error)

@@ -47,7 +47,7 @@ bool nvvp_read_object(const struct sqlite_cursor *row, size_t kind_column, size_
 {
 	const int64_t kind = sqlite_cursor_number(row, kind_column);
 	size_t size;
-	const uint8_t *bytes = sqlite_cursor_blob(row, id_column, &size);
+	const uint8_t *bytes = sqlite_cursor_bytes(row, id_column, &size);
 
 	if (kind < NVVP_PROCESS || kind > NVVP_STREAM || size < 12)
 		return false;
@@ -255,7 +255,7 @@ static int on_device(void *context, const struct sqlite_cursor *row)
 	struct device_search *search = context;
 	const char *name;
 	size_t size;
-	const uint8_t *uuid = sqlite_cursor_blob(row, DEVICE_UUID, &size);
+	const uint8_t *uuid = sqlite_cursor_bytes(row, DEVICE_UUID, &size);
 	int error;
 
 	if (sqlite_cursor_number(row, DEVICE_ID) != search->device || *search->name)

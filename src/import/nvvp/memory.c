@@ -5,7 +5,7 @@
  * Runs in:  our own process
  * Gets:     UNIFIED_MEMORY_COUNTER
  * Gives:    migrations as commands, counters of page faults
- * Owns:     the time of the last fault
+ * Owns:     the faults of the processor at one moment
  * Fails:    -ENOMEM; -EBADMSG of SQLite, or with the table and the row
  * Why no column must exist: up to CUDA 6.5 the table has a sum with one time instead of transfers
  *           with start and end
@@ -38,7 +38,7 @@ enum { KIND_TO_DEVICE = 1, KIND_TO_HOST, KIND_CPU_FAULT, KIND_GPU_FAULT, KIND_BE
 struct memory {
 	struct nvvp *nvvp;
 	uint32_t process;
-	uint64_t fault_ns[2]; /* processor, devices; 0: none */
+	struct event_counter faults; /* those of the processor at one moment; value 0: none */
 	uint64_t untimed, others;
 };
 
@@ -84,26 +84,50 @@ static int write_migration(struct memory *memory, const struct sqlite_cursor *ro
 	return import_cuda_join_add_command(&nvvp->join, &command);
 }
 
-static int write_fault(struct memory *memory, const struct sqlite_cursor *row, bool is_gpu)
+/* A group of faults of one device. */
+static int write_gpu_faults(struct memory *memory, const struct sqlite_cursor *row)
 {
-	struct nvvp *nvvp = memory->nvvp;
-	/* the value of a fault of the processor is an address */
-	struct event_counter counter = {
-		.value = is_gpu ? (int64_t)import_cuda_positive(row, MEMORY_VALUE) : 1};
-	uint64_t *last_ns = &memory->fault_ns[is_gpu];
-	int64_t time;
-	int error = sqlite_cursor_take_number(row, MEMORY_START, "a time", 0, INT64_MAX, &time);
+	struct import_target *target = memory->nvvp->target;
+	struct event_counter counter = {.value = (int64_t)import_cuda_positive(row, MEMORY_VALUE)};
+	uint32_t device;
+	int error = sqlite_cursor_take_times(row, MEMORY_START, &counter.begin, &counter.end);
 
 	if (!error)
-		error = import_target_series(
-			nvvp->target, is_gpu ? "nvvp.gpu_page_faults" : "nvvp.cpu_page_faults",
-			"events", SERIES_AMOUNT, 0, &counter.series);
-	if (error)
-		return error;
-	counter.end = (uint64_t)time;
-	counter.begin = *last_ns && *last_ns < counter.end ? *last_ns : counter.end;
-	*last_ns = counter.end;
-	return import_target_counter(nvvp->target, &counter);
+		error = find_end(memory, row, MEMORY_SOURCE, &device);
+	if (!error)
+		error = import_target_series(target, "gpu.memory.faults", "events", SERIES_AMOUNT,
+					     device, &counter.series);
+	return error ? error : import_target_counter(target, &counter);
+}
+
+static int write_moment(struct memory *memory)
+{
+	return memory->faults.value ? import_target_counter(memory->nvvp->target, &memory->faults)
+				    : 0;
+}
+
+/* A fault of the processor has a moment and no duration, so its counter lasts from the fault
+ * before. */
+static int add_cpu_fault(struct memory *memory, const struct sqlite_cursor *row)
+{
+	struct event_series series = {.type = SERIES_AMOUNT, .process = memory->process};
+	struct event_counter *faults = &memory->faults;
+	int64_t time;
+	int error = sqlite_cursor_take_number(row, MEMORY_START, "a time", 1, INT64_MAX, &time);
+
+	if (!error && !faults->value)
+		faults->end = (uint64_t)time - 1;
+	if (!error && (uint64_t)time > faults->end) {
+		error = write_moment(memory);
+		faults->begin = faults->end;
+		faults->end = (uint64_t)time;
+		faults->value = 0;
+	}
+	if (!error)
+		error = import_target_describe_series(memory->nvvp->target, "memory.managed.faults",
+						      "events", &series, &faults->series);
+	faults->value += !error;
+	return error;
 }
 
 static int on_memory(void *context, const struct sqlite_cursor *row)
@@ -124,8 +148,10 @@ static int on_memory(void *context, const struct sqlite_cursor *row)
 	}
 	if (kind == KIND_TO_DEVICE || kind == KIND_TO_HOST || kind == KIND_BETWEEN)
 		error = write_migration(memory, row);
-	else if (kind == KIND_CPU_FAULT || kind == KIND_GPU_FAULT)
-		error = write_fault(memory, row, kind == KIND_GPU_FAULT);
+	else if (kind == KIND_CPU_FAULT)
+		error = add_cpu_fault(memory, row);
+	else if (kind == KIND_GPU_FAULT)
+		error = write_gpu_faults(memory, row);
 	else
 		memory->others++;
 	nvvp->rows += !error;
@@ -140,6 +166,8 @@ int nvvp_read_memory(struct nvvp *nvvp)
 	struct memory memory = {.nvvp = nvvp};
 	int error = nvvp_each_row(nvvp, &query, on_memory, &memory);
 
+	if (!error)
+		error = write_moment(&memory);
 	import_target_note_count(nvvp->target, memory.untimed, "counter of unified memory",
 				 "counters of unified memory", "left out: no start and end");
 	import_target_note_count(nvvp->target, memory.others, "event of unified memory",

@@ -83,7 +83,7 @@ static int take_data(struct ranges *ranges, const struct sqlite_cursor *row)
 	const int64_t category = sqlite_cursor_number(row, DATA_CATEGORY);
 	char text[40] = "";
 	size_t size;
-	const uint8_t *payload = sqlite_cursor_blob(row, DATA_PAYLOAD, &size);
+	const uint8_t *payload = sqlite_cursor_bytes(row, DATA_PAYLOAD, &size);
 	int error;
 
 	if (sqlite_cursor_number(row, DATA_FLAGS) & FLAG_COLOUR)

@@ -51,7 +51,8 @@ int rocm_join_init(struct rocm_join *join, struct import_target *target)
 {
 	int error;
 
-	*join = (struct rocm_join){.target = target, .memory.target = target};
+	*join = (struct rocm_join){
+		.target = target, .memory.target = target, .tail.target = target};
 	error = import_target_text(target, ABSENT_CALL, &join->absent);
 	return error ? error : record_sort_new(sizeof(struct rocm_row), compare_rows, &join->rows);
 }
@@ -60,6 +61,7 @@ void rocm_join_fini(struct rocm_join *join)
 {
 	record_sort_free(join->rows);
 	rocm_memory_fini(&join->memory);
+	rocm_tail_fini(&join->tail);
 }
 
 void rocm_join_set_sizes(struct event_launch *launch, const uint64_t global[3],
@@ -95,13 +97,15 @@ static int end_group(struct rocm_join *join, struct rocm_group *group)
 	bool is_waiting = group->has_call && !group->is_launched;
 
 	group->has_call = false;
-	return is_waiting ? import_target_call(join->target, &group->call) : 0;
+	return is_waiting ? rocm_tail_add_call(&join->tail, &group->call) : 0;
 }
 
 static int begin_group(struct rocm_join *join, struct rocm_group *group, const struct rocm_row *row)
 {
 	int error = end_group(join, group);
 
+	if (!error && row->process != group->process)
+		error = rocm_tail_end_process(&join->tail);
 	*group = (struct rocm_group){.process = row->process, .link = row->link};
 	return error;
 }
@@ -152,7 +156,10 @@ static int write_command(struct rocm_join *join, struct rocm_group *group, struc
 	group->part = row->part;
 	group->correlation = import_target_correlation(join->target);
 	launch->correlation = execution->correlation = group->correlation;
-	error = import_target_launch(join->target, launch);
+	error = group->has_call ? rocm_tail_note_launch(&join->tail, &group->call, launch->command)
+				: 0;
+	if (!error)
+		error = import_target_launch(join->target, launch);
 	return error ? error : import_target_execution(join->target, execution);
 }
 
@@ -205,6 +212,8 @@ static void put_note(const struct rocm_join *join)
 				   " %s: duet adds a launch of no duration to each",
 				   join->alone, join->commands,
 				   format_noun(join->commands, "command", "commands"));
+	import_target_note_count(join->target, join->tail.launches, "launch", "launches",
+				 "at the end without a command: it may be in flight");
 }
 
 int rocm_join_write(struct rocm_join *join)
@@ -223,6 +232,8 @@ int rocm_join_write(struct rocm_join *join)
 	}
 	if (!error)
 		error = end_group(join, &group);
+	if (!error)
+		error = rocm_tail_end_process(&join->tail);
 	if (!error)
 		put_note(join);
 	return error;

@@ -9,6 +9,7 @@
 
 #include "event/event.h"
 #include "import/rocm/memory.h"
+#include "import/rocm/tail.h"
 
 struct import_target;
 struct record_sort;
@@ -53,6 +54,7 @@ struct rocm_join {
 	struct import_target *target;
 	struct record_sort *rows;
 	struct rocm_memory memory;
+	struct rocm_tail tail;
 	uint32_t absent;                  /* function of launches that are not in the file */
 	uint64_t commands, linked, alone; /* alone: without a call */
 };

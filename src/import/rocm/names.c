@@ -18,6 +18,16 @@
 
 #include "base/array.h"
 
+bool rocm_names_is_call(const char *function)
+{
+	static const char *const beginnings[] = {"hip", "__hip", "hsa", "nccl", "rccl", "roc"};
+
+	for (size_t i = 0; i < ARRAY_COUNT(beginnings); i++)
+		if (strncmp(function, beginnings[i], strlen(beginnings[i])) == 0)
+			return true;
+	return false;
+}
+
 enum event_api_type rocm_names_call_type(const char *function)
 {
 	static const char *const waits[] = {"Synchronize", "hsa_signal_wait", "hsa_amd_signal_wait",

@@ -9,6 +9,10 @@
 
 #include "event/event.h"
 
+/* Whether it is a call of a runtime. rpd records other functions of the program and its own work
+ * beside the calls. */
+bool rocm_names_is_call(const char *function);
+
 /* Whether the call waits for the device or another call does. */
 enum event_api_type rocm_names_call_type(const char *function);
 

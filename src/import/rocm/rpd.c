@@ -142,18 +142,6 @@ static int on_metadata(void *context, const struct sqlite_cursor *row)
 
 /* ---- calls ---- */
 
-/* Whether it is a call of a runtime. rpd records other functions of the program and its own work
- * in the same table. */
-static bool is_call(const char *function)
-{
-	static const char *const beginnings[] = {"hip", "__hip", "hsa", "nccl", "rccl", "roc"};
-
-	for (size_t i = 0; i < ARRAY_COUNT(beginnings); i++)
-		if (strncmp(function, beginnings[i], strlen(beginnings[i])) == 0)
-			return true;
-	return false;
-}
-
 /* These two take the number of work items; all others take the number of work-groups. */
 static bool takes_items(const char *function)
 {
@@ -234,7 +222,7 @@ static int on_api(void *context, const struct sqlite_cursor *api)
 	if (error)
 		return error;
 	rpd->usable++;
-	if (!is_call(function))
+	if (!rocm_names_is_call(function))
 		return write_marker(rpd, api, (uint32_t)tid, function, begin, end);
 	error = find_detail(rpd, id, function, &detail);
 	return error ? error

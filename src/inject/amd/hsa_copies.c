@@ -114,23 +114,31 @@ struct kind_of_copy {
 	uint64_t bytes;
 };
 
-static void begin_slot(struct copy *copy, const struct kind_of_copy *kind, hsa_signal *completion)
+/* Describes the copy in a slot. */
+static void fill_slot(struct hsa_slot *slot, const struct copy *copy,
+		      const struct kind_of_copy *kind)
 {
 	const struct record_transfer transfer = {.source_device = kind->from.device,
 						 .destination_device = kind->to.device,
 						 .source_memory = (uint8_t)kind->from.memory,
 						 .destination_memory = (uint8_t)kind->to.memory};
-	struct hsa_slot *slot;
 
-	if (!hsa_signals_take(HSA_WAKING, 1, &slot))
-		return;
 	slot->queue_id = copy->launch.queue_id;
 	slot->mode = copy->thread->mode;
 	slot->is_copy = true;
 	slot->agent = kind->device->agent;
-	slot->original = *completion;
 	slot->correlation = copy->launch.correlation;
 	hsa_slot_set_parts(slot, kind->hardware_queue, 0, &transfer);
+}
+
+static void begin_slot(struct copy *copy, const struct kind_of_copy *kind, hsa_signal *completion)
+{
+	struct hsa_slot *slot;
+
+	if (!hsa_signals_take(HSA_WAKING, 1, &slot))
+		return;
+	fill_slot(slot, copy, kind);
+	slot->original = *completion;
 	if (!hsa_expect(slot)) {
 		hsa_signals_give(&slot, 1);
 		return;
@@ -190,7 +198,19 @@ static void cancel(struct hsa_slot *slot)
 	hsa_next.subtract(slot->signal, 1);
 }
 
-static void end_copy(struct copy *copy, hsa_status status)
+/* A copy without times has its ends all the same. */
+static void put_untimed(struct copy *copy, const struct kind_of_copy *kind)
+{
+	static const struct hsa_times unknown;
+	struct hsa_slot slot;
+
+	copy->launch.flags |= RECORD_LAUNCH_EXECUTED;
+	hsa_put_launch(copy->thread, &copy->launch);
+	fill_slot(&slot, copy, kind);
+	hsa_put_execution(copy->thread, &slot, &unknown);
+}
+
+static void end_copy(struct copy *copy, const struct kind_of_copy *kind, hsa_status status)
 {
 	int saved = errno;
 
@@ -202,7 +222,10 @@ static void end_copy(struct copy *copy, hsa_status status)
 		copy->launch.correlation = 0;
 		copy->launch.result = (int32_t)status;
 	}
-	hsa_put_launch(copy->thread, &copy->launch);
+	if (status == HSA_SUCCESS && !copy->slot)
+		put_untimed(copy, kind);
+	else
+		hsa_put_launch(copy->thread, &copy->launch);
 	hsa_read_clock(copy->thread, false);
 	errno = saved;
 }
@@ -213,6 +236,12 @@ static void set_direction(struct kind_of_copy *kind, const struct hsa_device *to
 {
 	kind->command = !from && to ? COMMAND_WRITE : from && !to ? COMMAND_READ : COMMAND_COPY;
 	kind->device = from ? from : to;
+}
+
+static void set_ends(struct kind_of_copy *kind, const struct hsa_device *to,
+		     const struct hsa_device *from)
+{
+	set_direction(kind, to, from);
 	kind->to = end_at(to);
 	kind->from = end_at(from);
 }
@@ -227,11 +256,11 @@ static hsa_status own_async_copy(void *to, hsa_agent to_agent, const void *from,
 	struct copy copy;
 	hsa_status status;
 
-	set_direction(&kind, hsa_device_of(to_agent), hsa_device_of(from_agent));
+	set_ends(&kind, hsa_device_of(to_agent), hsa_device_of(from_agent));
 	begin_copy(&copy, &kind, &completion);
 	status = hsa_next.async_copy(to, to_agent, from, from_agent, size, waits_count, waits,
 				     completion);
-	end_copy(&copy, status);
+	end_copy(&copy, &kind, status);
 	return status;
 }
 
@@ -255,12 +284,12 @@ static hsa_status own_async_copy_on_engine(void *to, hsa_agent to_agent, const v
 	struct copy copy;
 	hsa_status status;
 
-	set_direction(&kind, hsa_device_of(to_agent), hsa_device_of(from_agent));
+	set_ends(&kind, hsa_device_of(to_agent), hsa_device_of(from_agent));
 	kind.hardware_queue = number_of_engine(engine, force, &kind);
 	begin_copy(&copy, &kind, &completion);
 	status = hsa_next.async_copy_on_engine(to, to_agent, from, from_agent, size, waits_count,
 					       waits, completion, engine, force);
-	end_copy(&copy, status);
+	end_copy(&copy, &kind, status);
 	return status;
 }
 
@@ -294,40 +323,48 @@ static hsa_status own_async_copy_rect(const void *to, const struct hsa_extent *t
 	begin_copy(&copy, &kind, &completion);
 	status = hsa_next.async_copy_rect(to, to_offset, from, from_offset, range, agent, direction,
 					  waits_count, waits, completion);
-	end_copy(&copy, status);
+	end_copy(&copy, &kind, status);
 	return status;
 }
 
 /* ---- copies without times -------------------------------------------------------------------- */
 
-/* Returns NULL for host memory. Ordinary memory that was locked belongs to the host, whichever
- * device uses it. */
-static const struct hsa_device *owner_of(const void *memory)
+/* Memory of an unknown type is ordinary. Locked memory belongs to the host, whichever device uses
+ * it. ret_device: NULL for host memory. */
+static struct end_of_copy ask_about_memory(const void *memory, const struct hsa_device **ret_device)
 {
 	struct hsa_pointer_info info = {.size = sizeof(info)};
 	int saved = errno;
 	bool is_known = hsa_next.pointer_info &&
 			hsa_next.pointer_info(memory, &info, NULL, NULL, NULL) == HSA_SUCCESS;
+	bool is_of_runtime = info.type == HSA_POINTER_HSA || info.type == HSA_POINTER_IPC;
 
 	errno = saved;
-	if (!is_known || (info.type != HSA_POINTER_HSA && info.type != HSA_POINTER_IPC))
-		return NULL;
-	return hsa_device_of(info.owner);
+	*ret_device = is_known && is_of_runtime ? hsa_device_of(info.owner) : NULL;
+	if (*ret_device)
+		return end_at(*ret_device);
+	if (!is_known || info.type > HSA_POINTER_LOCKED)
+		return (struct end_of_copy){.memory = MEMORY_UNKNOWN};
+	return (struct end_of_copy){.memory = info.type == HSA_POINTER_UNKNOWN ? MEMORY_PAGEABLE
+									       : MEMORY_PINNED};
 }
 
 static hsa_status own_memory_copy(void *to, const void *from, size_t size)
 {
 	struct kind_of_copy kind = {.function = HSA_CALL_MEMORY_COPY, .bytes = size};
+	const struct hsa_device *to_device, *from_device;
 	struct copy copy;
 	hsa_status status;
 
 	if (guest_is_idle())
 		return hsa_next.memory_copy(to, from, size);
-	set_direction(&kind, owner_of(to), owner_of(from));
+	kind.to = ask_about_memory(to, &to_device);
+	kind.from = ask_about_memory(from, &from_device);
+	set_direction(&kind, to_device, from_device);
 	begin_untimed(&copy, &kind);
 	copy.launch.flags |= LAUNCH_BLOCKING;
 	status = hsa_next.memory_copy(to, from, size);
-	end_copy(&copy, status);
+	end_copy(&copy, &kind, status);
 	return status;
 }
 
@@ -341,11 +378,11 @@ static hsa_status own_memory_fill(void *to, uint32_t value, size_t words_count)
 
 	if (guest_is_idle())
 		return hsa_next.memory_fill(to, value, words_count);
-	kind.device = owner_of(to);
+	kind.to = ask_about_memory(to, &kind.device);
 	begin_untimed(&copy, &kind);
 	copy.launch.flags |= LAUNCH_BLOCKING;
 	status = hsa_next.memory_fill(to, value, words_count);
-	end_copy(&copy, status);
+	end_copy(&copy, &kind, status);
 	return status;
 }
 
@@ -381,9 +418,11 @@ static void put_piece(const struct hsa_copy_piece *piece)
 	struct copy copy;
 
 	if (piece->type <= HSA_PIECE_LAST)
-		set_direction(&kind, target_of(piece), hsa_device_of(piece->from_agent));
+		set_ends(&kind, target_of(piece), hsa_device_of(piece->from_agent));
+	if (piece->entries > 1)
+		kind.to = (struct end_of_copy){.memory = MEMORY_UNKNOWN};
 	begin_untimed(&copy, &kind);
-	end_copy(&copy, HSA_SUCCESS);
+	end_copy(&copy, &kind, HSA_SUCCESS);
 }
 
 static hsa_status own_copy_batch(const struct hsa_copy_piece *pieces, uint32_t count,

@@ -511,17 +511,21 @@ void level_zero_launch_command(struct guest_thread *thread, struct level_zero_la
 		.gives_back = gives_back,
 		.is_renewed = command->is_renewed,
 	};
+	bool is_executed;
 
 	launch->correlation = guest_new_correlation(thread);
 	launch->flags |= launch->command->flags | (event ? 0 : LAUNCH_UNTIMED) |
 			 (launch->queue->is_synchronous ? LAUNCH_BLOCKING : 0);
+	fill_parts(thread, &pending, command);
+	is_executed = !event && (pending.detail & RECORD_PARTS);
+	launch->flags |= is_executed ? (uint32_t)RECORD_LAUNCH_EXECUTED : 0;
 	pending.mode = level_zero_put_launch(thread, launch) ? thread->mode : 0;
 	pending.queue_id = launch->queue->object.id;
 	pending.correlation = launch->correlation;
-	if (!event)
-		return;
-	fill_parts(thread, &pending, command);
-	track_command(thread, &pending);
+	if (event)
+		track_command(thread, &pending);
+	else if (is_executed)
+		put_execution(thread, &pending, 0, 0, 0, 0);
 }
 
 void level_zero_event_is_over(struct guest_thread *thread, ze_handle handle)

@@ -239,7 +239,7 @@ static void write_queue(struct writer *writer, size_t parent, size_t queue)
 		return;
 	if (row->queue) {
 		if (tracks->processes_count > 1)
-			snprintf(process, sizeof(process), " of process %u",
+			snprintf(process, sizeof(process), ", process %u",
 				 model_pid(tracks->model, row->queue->process));
 		if (row->queue->name_string)
 			snprintf(name, sizeof(name), "%.40s%s",
@@ -346,15 +346,15 @@ static void write_graph_ids(struct json_writer *json, size_t device)
 	json_array_end(json);
 }
 
-/* Of several devices the name begins with the number, as other parts of the name may be cut. */
+/* With several devices the name begins with the number, because other parts may be cut. */
 static const char *device_name(const struct analysis *analysis, size_t device, char *ret_name,
 			       size_t size)
 {
-	char label[256];
+	char label[200];
 
 	analysis_device_label(analysis, device, label, sizeof(label));
 	if (analysis_devices_shown(analysis) > 1)
-		snprintf(ret_name, size, "%zu: %s", device, label);
+		snprintf(ret_name, size, "%zu: %.200s", device, label);
 	else
 		snprintf(ret_name, size, "%s", label);
 	return ret_name;

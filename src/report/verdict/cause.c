@@ -366,6 +366,21 @@ static void say_full(const struct report *report, const struct verdict_cause *ca
 	say(sentence, " because the command buffer was full");
 }
 
+/* " waited for the device in cuStreamSynchronize called from step (train.py:70) before it launched
+ * again (launch-bound: 64.13 ms, 8167 times 7.852 us)" */
+static void say_launch_bound(const struct verdict_cause *cause, struct sentence *sentence)
+{
+	say(sentence, " waited for the device in %.*s", SENTENCE_NAME,
+	    *cause->what ? cause->what : "a call");
+	say_in(sentence, "called from", &cause->place);
+	say(sentence, " before it launched again (launch-bound: %s",
+	    format_duration(cause->ns).text);
+	if (cause->times)
+		say(sentence, ", %" PRIu64 " times %s", cause->times,
+		    format_duration(cause->ns / cause->times).text);
+	say(sentence, ")");
+}
+
 /* " waited in step (train.py:70) for a lock, which loader held in parse (loader.py:51)" */
 static void say_thread_wait(const struct report *report, const struct verdict_cause *cause,
 			    struct sentence *sentence)
@@ -453,6 +468,9 @@ static void say_by_kind(const struct report *report, const struct verdict_cause 
 	case VERDICT_LAUNCH_CALL:
 		say_call(cause, sentence);
 		break;
+	case VERDICT_LAUNCH_BOUND:
+		say_launch_bound(cause, sentence);
+		break;
 	case VERDICT_COMMAND_BUFFER_FULL:
 		say_full(report, cause, sentence);
 		break;
@@ -475,11 +493,12 @@ static void say_by_kind(const struct report *report, const struct verdict_cause 
 static void say_unknown(const struct report *report, const struct verdict_cause *cause,
 			struct sentence *sentence)
 {
-	say(sentence, "not known");
 	if (cause->cause == CAUSE_HOST)
-		say(sentence, " what the program did outside of recorded calls");
+		say(sentence, "the program worked or waited outside of recorded calls");
 	else if (cause->cause == CAUSE_UNKNOWN && model_imported_from(report->model))
-		say(sentence, ", because the file has no launching call");
+		say(sentence, "not known, because the file has no launching call");
+	else
+		say(sentence, "not known");
 }
 
 void say_cause(const struct report *report, const struct verdict_cause *cause,

@@ -300,6 +300,90 @@ with t.case("kernels shorter than their launch"):
         t.equal(find(report(*GPU, "window 0 4000000", *lines), "tiny_kernels"), None, name)
 
 
+# ---- launches that wait ---------------------------------------------------------------------------
+
+TAIL_NS, LAUNCH_NS, LATENCY_NS = 3000, 5000, 2000
+
+
+def waiting(count, took=90000, own=0, kind="wait", queue=1, tail=TAIL_NS, first=0, what="kernel name=k", away=0):
+    """Launches of which each is followed by a wait; own: time of the thread's own code in between."""
+    at = 1000
+    for i in range(first, first + count):
+        started = at + LAUNCH_NS + LATENCY_NS
+        yield from command(i + 1, at, at + LAUNCH_NS, started, started + took, f"{what} function=launch stack=1")
+        yield f"call 1 {at + LAUNCH_NS} {started + took + tail} {kind} finish queue={queue} stack=2"
+        at = started + took + tail + own
+
+
+def copying(count, tail):
+    """Kernels of which each is followed by a copy that waits."""
+    at = 1000
+    for i in range(0, 2 * count, 2):
+        started = at + LAUNCH_NS + LATENCY_NS
+        yield from command(i + 1, at, at + LAUNCH_NS, started, started + 90000)
+        yield from command(i + 2, at + LAUNCH_NS, started + 91000 + tail, started + 90000, started + 91000, "read bytes=4 blocking=1 function=read")
+        at = started + 91000 + tail
+
+
+def early(count):
+    """Kernels that have ended when the program begins to wait."""
+    for i in range(count):
+        at = 1000 + i * 5500
+        yield from command(i + 1, at, at + 3000, at + 3500, at + 4500)
+        yield f"call 1 {at + 5000} {at + 5500} wait finish queue=1 stack=2"
+
+
+with t.case("each launch is followed by a wait"):
+    lines = (*GPU, *STACKS, "window 0 20000000", *waiting(200))
+    document = report(*lines)
+    found = find(document, "launch_bound")
+    gap_ns, wall_ns = TAIL_NS + LAUNCH_NS + LATENCY_NS, 200 * 100000 - LAUNCH_NS - LATENCY_NS - TAIL_NS
+    t.equal(numbers(found, "line"), {"count": 199, "launches": 200, "idle_ns": 199 * gap_ns, "mean_ns": gap_ns, "wall_ns": wall_ns}, "evidence")
+    t.equal(found and [found["evidence"][key] for key in ("call", "launch", "function", "line")], ["finish", "launch", "load", 5], "which calls, and where")
+    t.true(found and "200 launches were each followed by a wait, most in finish called from load (data.py:5); the device idled 1.990 ms (10.0 %"
+           in found["text"] and "10.00 µs each time" in found["text"], found and found["text"])
+    first = document["verdict"]["causes"][0]
+    t.equal([first[key] for key in ("kind", "ns", "what", "function")], ["launch_bound", 199 * gap_ns, "finish", "load"],
+            "the first cause has all of the idle time")
+    t.equal(len(document["verdict"]["causes"]), 1, "no other cause has a part of it")
+    t.true("waited for the device in finish called from load (data.py:5) before it launched again (launch-bound: 1.990 ms, 199 times 10.00 µs), 10.0 %."
+           in document["verdict"]["text"], document["verdict"]["text"])
+    t.equal(document["devices"][0]["idle_kinds"]["api_wait"], {"device_wait": 199 * TAIL_NS}, "the account keeps its causes")
+
+with t.case("a busy device whose launches wait"):
+    t.equal(find(report(*GPU, *STACKS, *waiting(200, took=950000)), "launch_bound")["evidence"]["idle_ns"], 199 * 10000, "1.04 %")
+    t.equal(find(report(*GPU, *STACKS, *waiting(200, took=1050000)), "launch_bound"), None, "0.94 %")
+
+with t.case("the thread's own code between a wait and a launch"):
+    found = find(report(*GPU, *STACKS, *waiting(200, own=3000)), "launch_bound")
+    t.equal(numbers(found, "line")["idle_ns"], 199 * 13000, "a quarter of the gap at most")
+    document = report(*GPU, *STACKS, *waiting(200, own=4000))
+    t.equal(find(document, "launch_bound"), None, "more")
+    t.equal(sorted(row["kind"] for row in document["verdict"]["causes"]), ["device_wait", "launch_call", "launched_not_started", "unknown"],
+            "each part is a cause of its own")
+
+with t.case("tiny kernels whose launches wait"):
+    both = ("launch_bound", "tiny_kernels")
+    for kind, expected in (("wait", "launch_bound"), ("call", "tiny_kernels")):
+        document = report(*GPU, *STACKS, *waiting(200, took=1000, kind=kind))
+        t.equal([row["id"] for row in document["findings"] if row["id"] in both], [expected], kind)
+
+with t.case("launches that wait for nothing, too seldom, or for something else"):
+    other = ("device 2 gpu2", "queue 2 2")
+    for name, lines in (("99 gaps", waiting(100)), ("no waits", waiting(200, kind="call")), ("for another device", waiting(200, queue=2)),
+                        ("a long end of the wait", waiting(200, tail=9994000)),
+                        ("copies that wait, with a long end", copying(200, 101000)), ("copies", waiting(200, what="write bytes=4"))):
+        t.equal(find(report(*GPU, *STACKS, *other, *lines), "launch_bound"), None, name)
+    t.true(find(report(*GPU, *STACKS, *other, *waiting(101)), "launch_bound"), "100 gaps")
+    t.true(find(report(*GPU, *STACKS, *other, *waiting(200, tail=9993000)), "launch_bound"), "gaps of 10 ms")
+    t.true(find(report(*GPU, *STACKS, *other, *copying(200, 90000)), "launch_bound"), "copies that wait")
+    t.true(find(report(*GPU, *STACKS, *early(200)), "launch_bound"), "kernels that end before the wait begins")
+    events = (f"wait 1 {i + 2} {1000 + (i + 1) * 100000 + 100} 77" for i in range(199))
+    signals = (f"call 2 {1000 + (i + 1) * 100000 + 6000} {1000 + (i + 1) * 100000 + 6100} signal set event=77" for i in range(199))
+    plain = report(*GPU, *STACKS, "thread 2 1", *waiting(200), *events, *signals)
+    t.equal(find(plain, "launch_bound"), None, "an event delays the command")
+
+
 def grid(size, group, took=50000, name="k"):
     for i in range(10):
         begin = i * 100000

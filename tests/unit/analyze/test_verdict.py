@@ -252,6 +252,47 @@ with t.case("the wait of the launch that ends the gap"):
     t.equal(document["devices"][0]["idle_causes"]["runtime"], ROUNDS * 50000, "the account's cause is the launching call")
     t.equal(document["command_buffer_full"], {"launches": ROUNDS, "ns": ROUNDS * 30000, "longest_ns": 30000, "estimated": False}, "its sum")
 
+with t.case("a full command buffer is a finding, also if no device idles"):
+    def find_full(*lines):
+        found = [row for row in t.report(t.described("full.duet", *GPU, *OTHER_GPU, *lines))["findings"] if row["id"] == "command_buffer_full"]
+        return found[0] if found else None
+
+    found = find_full(*launches(), *full((25000, 75000)))
+    waited_ns, wall_ns = (ROUNDS - 1) * 50000, ROUNDS * ROUND_NS
+    t.equal({name: found["evidence"][name] for name in ("launches", "waited_ns", "longest_ns", "idle_ns", "wall_ns", "function", "line")},
+            {"launches": ROUNDS - 1, "waited_ns": waited_ns, "longest_ns": 50000, "idle_ns": waited_ns, "wall_ns": wall_ns, "function": "feed", "line": 8},
+            "another device idles")
+    t.true("19 launches waited 950.0 µs because the command buffer was full; longest 50.00 µs called from feed (feed.py:8), and a device idled 950.0 µs "
+           "of that; launch its work in another thread" in found["text"], found["text"])
+    busy = (f"launch {i} 1 {i} 0 10 kernel name=long stack=1" for i in (1, 2))
+    ran = (f"execution 1 {i} {i} 10 10 10 {wall_ns}" for i in (1, 2))
+    found = find_full(*busy, *ran, *full((25000, 75000)))
+    t.equal((found["evidence"]["idle_ns"], found["severity"]), (0, "info"), "no device idles")
+    t.true("so the device had work meanwhile" in found["text"], found["text"])
+    t.equal(find_full(*launches(), *full((25000, 35000))), None, "9.5 % of the time")
+
+with t.case("launches that wait each time, beside other causes: each has its own time"):
+    LOOPS, SLOW, SLOW_NS = 300, 30, 400000
+
+    def loop():
+        at = 1000
+        for i in range(LOOPS):
+            yield f"launch {i + 1} 1 1 {at} {at + 4000} kernel name=k stack=1 function=launch"
+            yield f"execution 1 {i + 1} 1 {at + 4000} {at + 4000} {at + 6000} {at + 50000}"
+            yield f"call 1 {at + 4000} {at + 52000} wait finish queue=1 stack=1"
+            at += 53000  # the thread's own code has 1 us
+            if i % (LOOPS // SLOW) == 1:
+                yield f"call 1 {at} {at + 10000} call cuMemAlloc stack=2"
+                yield f"sample 1 {at + 20000} 5000000 stack=2"
+                at += SLOW_NS
+
+    found = t.report(t.described("loop.duet", *GPU[:4], *GPU[5:], "frame 2 python load file=load.py line=7", "stack 2 1 2", *loop()))["verdict"]["causes"]
+    gaps = LOOPS - 1 - SLOW
+    t.equal({row["kind"]: row["ns"] for row in found},
+            {"launch_bound": gaps * (2000 + 1000 + 4000 + 2000), "allocation": SLOW * 10000, "computing": SLOW * (SLOW_NS - 10000 + 1000),
+             "device_wait": SLOW * 2000, "launch_call": SLOW * 4000, "launched_not_started": SLOW * 2000}, "each cause")
+    t.equal([row["function"] for row in found if row["kind"] in ("computing", "launch_bound")], ["load", "step"], "places")
+
 with t.case("a long launch into a deep queue probably waits for room"):
     DEEP = 1100
 

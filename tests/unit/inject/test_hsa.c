@@ -2609,6 +2609,14 @@ TEST(copies_that_are_waited_for)
 		CHECK_EQUAL(seen.untimed, rows[i].count);
 		CHECK_EQUAL(seen.launch.head.detail >> 16 & 0xff, rows[i].command);
 		CHECK_EQUAL(seen.launch.bytes, 300 * rows[i].count);
+		CHECK_EQUAL(seen.count[EVENT_EXECUTION], rows[i].count);
+		if (!rows[i].count)
+			continue;
+		CHECK_EQUAL(seen.parts.transfer.destination_memory,
+			    rows[i].to < 0x1000 ? MEMORY_PAGEABLE : MEMORY_DEVICE);
+		CHECK_EQUAL(seen.parts.transfer.source_memory,
+			    rows[i].from < 0x1000 ? MEMORY_PAGEABLE : MEMORY_DEVICE);
+		CHECK_EQUAL(seen.parts.transfer.source_device, rows[i].from < 0x1000 ? 0 : 1);
 	}
 	fill = (hsa_memory_fill_function *)(uintptr_t)read_entry(tables.amd, 208);
 	CHECK_EQUAL(fill((void *)0x1000, 1, 100), HSA_SUCCESS);
@@ -2616,10 +2624,13 @@ TEST(copies_that_are_waited_for)
 	CHECK_EQUAL(seen.launch.head.detail >> 16 & 0xff, COMMAND_FILL);
 	CHECK_EQUAL(seen.launch.head.detail >> 24 & LAUNCH_BLOCKING, LAUNCH_BLOCKING);
 	CHECK_EQUAL(seen.launch.bytes, 400);
+	CHECK_EQUAL(seen.parts.transfer.destination_device, 1);
+	CHECK_EQUAL(seen.parts.transfer.source_memory, MEMORY_UNKNOWN);
 	runtime.refuses_copies = true;
 	CHECK_EQUAL(fill((void *)0x1000, 1, 100), HSA_ERROR);
 	look();
 	CHECK_EQUAL(seen.launch.result, HSA_ERROR);
+	CHECK_EQUAL(seen.count[EVENT_EXECUTION], 0);
 	stop();
 }
 
@@ -2650,9 +2661,11 @@ TEST(copies_in_a_batch)
 		{.type = HSA_PIECE_LAST + 1, .from_agent = {2}, .completion = {77}},
 	};
 	static const struct {
-		uint32_t command, bytes;
-	} want[] = {
-		{COMMAND_WRITE, 100}, {COMMAND_READ, 30}, {COMMAND_READ, 14}, {COMMAND_COPY, 11}};
+		uint32_t command, bytes, to_device, from_device;
+	} want[] = {{COMMAND_WRITE, 100, 1, 0},
+		    {COMMAND_READ, 30, 0, 1},
+		    {COMMAND_READ, 14, 0, 1},
+		    {COMMAND_COPY, 11, 1, 1}};
 	hsa_copy_batch_function *call;
 
 	memset(&runtime, 0, sizeof(runtime));
@@ -2668,6 +2681,8 @@ TEST(copies_in_a_batch)
 		CHECK_EQUAL(seen.untimed, 1);
 		CHECK_EQUAL(seen.launch.head.detail >> 16 & 0xff, want[i].command);
 		CHECK_EQUAL(seen.launch.bytes, want[i].bytes);
+		CHECK_EQUAL(seen.parts.transfer.destination_device, want[i].to_device);
+		CHECK_EQUAL(seen.parts.transfer.source_device, want[i].from_device);
 	}
 	call(pieces, 5, 0, NULL);
 	look();

@@ -242,7 +242,8 @@ void decode_launch(struct injected *injected, struct injected_ring *ring, const 
 		.correlation = decode_correlation(injected, record->correlation),
 		.command = head->detail >> 16 & 0xff,
 		.flags = head->detail >> 24 &
-			 ~(uint32_t)(RECORD_LAUNCH_STACK | RECORD_LAUNCH_PARENT),
+			 ~(uint32_t)(RECORD_LAUNCH_STACK | RECORD_LAUNCH_PARENT |
+				     RECORD_LAUNCH_EXECUTED),
 		.kernel = decode_map_id(injected, &injected->ids.codes, record->kernel,
 					&injected->recording->last_code),
 		.dimensions = record->dimensions,
@@ -267,7 +268,8 @@ void decode_launch(struct injected *injected, struct injected_ring *ring, const 
 	ring->has_launched = true;
 	decode_put_row(injected, EVENT_LAUNCH, ring->thread.id, &row);
 	put_dependencies(injected, ring->thread.id, record, record->values + 2 * row.dimensions);
-	if (row.result == 0 && (row.flags & LAUNCH_UNTIMED))
+	if (row.result == 0 && (row.flags & LAUNCH_UNTIMED) &&
+	    !(head->detail >> 24 & RECORD_LAUNCH_EXECUTED))
 		put_untimed(injected, &row);
 }
 

@@ -7,7 +7,7 @@
 static void sum_rows(uint64_t ns);
 
 PLANT(.name = "tiny_launches",
-      .kinds = "launch_call submission launched_not_started device_wait call",
+      .kinds = "launch_bound launch_call submission launched_not_started device_wait call",
       .words = "sum_rows launch", .act = sum_rows);
 
 static uint64_t duration_ns(cl_event event)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * import/chrome/captures.h - the times at which threads of a Chrome trace captured a stream into a
- * graph
+ * import/chrome/join/captures.h - the times at which threads of a Chrome trace captured a stream
+ * into a graph
  */
 #pragma once
 

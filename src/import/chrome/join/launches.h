@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * import/chrome/launches.h - the call of each command of a Chrome trace, by its correlation id
+ * import/chrome/join/launches.h - the call of each command of a Chrome trace, by its correlation id
  */
 #pragma once
 

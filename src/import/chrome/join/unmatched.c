@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * import/chrome/unmatched.c - launches of a Chrome trace whose command has no event
+ * import/chrome/join/unmatched.c - launches of a Chrome trace whose command has no event
  *
  * Runs in:  our own process
  * Gets:     launches
@@ -12,7 +12,7 @@
  *           queue such a launch would be "in flight at exit" on an unknown device. With the queue
  *           of the thread's next launch, a later command shows that it did not execute.
  */
-#include "import/chrome/unmatched.h"
+#include "import/chrome/join/unmatched.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * import/chrome/captures.c - the times at which threads of a Chrome trace captured a stream into a
- * graph
+ * import/chrome/join/captures.c - the times at which threads of a Chrome trace captured a stream
+ * into a graph
  *
  * Runs in:  our own process
  * Gets:     calls in any order
@@ -12,7 +12,7 @@
  *           The file does not name the stream of such a launch, so no later command shows that it
  *           did not execute. A recording of PyTorch has 1567 launches in one capture.
  */
-#include "import/chrome/captures.h"
+#include "import/chrome/join/captures.h"
 
 #include <errno.h>
 #include <stdlib.h>

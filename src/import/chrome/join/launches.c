@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * import/chrome/launches.c - the call of each command of a Chrome trace, by its correlation id
+ * import/chrome/join/launches.c - the call of each command of a Chrome trace, by its correlation id
  *
  * Runs in:  our own process
  * Gets:     calls and commands in any order
@@ -11,7 +11,7 @@
  *           has thousands of commands of one call. If both waited for each other in memory, a file
  *           of a gigabyte would need 300 MB.
  */
-#include "import/chrome/launches.h"
+#include "import/chrome/join/launches.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,24 +1,27 @@
 /* SPDX-License-Identifier: MIT
  *
- * import/chrome/sequences.c - the numbers of collective operations in their communicators
+ * import/common/collectives.c - names of collective operations, and their numbers in communicators
  *
  * Runs in:  our own process
  * Gets:     rows of collectives in any order
- * Gives:    the rows with their sequence
+ * Gives:    the rows with their sequence; names
  * Owns:     a sorter
  * Fails:    -ENOMEM, -errno of a temporary file or a write
  * Why counted: all ranks of a communicator issue their operations in one order, so the nth
  * operation of each rank is the same one. PyTorch writes the number since 2.4 only.
  */
-#include "import/chrome/sequences.h"
+#include "import/common/collectives.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/array.h"
 #include "base/order/record_sort.h"
 #include "import/target.h"
 
-struct chrome_sequences {
+struct import_sequences {
 	struct record_sort *rows;
 };
 
@@ -35,21 +38,21 @@ static int compare_rows(const void *left, const void *right)
 	return (a->correlation > b->correlation) - (a->correlation < b->correlation);
 }
 
-int chrome_sequences_new(struct chrome_sequences **ret_sequences)
+int import_sequences_new(struct import_sequences **ret_sequences)
 {
-	struct chrome_sequences *sequences = calloc(1, sizeof(*sequences));
+	struct import_sequences *sequences = calloc(1, sizeof(*sequences));
 
 	if (!sequences)
 		return -ENOMEM;
 	if (record_sort_new(sizeof(struct event_collective), compare_rows, &sequences->rows)) {
-		chrome_sequences_free(sequences);
+		import_sequences_free(sequences);
 		return -ENOMEM;
 	}
 	*ret_sequences = sequences;
 	return 0;
 }
 
-void chrome_sequences_free(struct chrome_sequences *sequences)
+void import_sequences_free(struct import_sequences *sequences)
 {
 	if (!sequences)
 		return;
@@ -57,12 +60,12 @@ void chrome_sequences_free(struct chrome_sequences *sequences)
 	free(sequences);
 }
 
-int chrome_sequences_add(struct chrome_sequences *sequences, const struct event_collective *row)
+int import_sequences_add(struct import_sequences *sequences, const struct event_collective *row)
 {
 	return record_sort_add(sequences->rows, row);
 }
 
-int chrome_sequences_write(struct chrome_sequences *sequences, struct import_target *target)
+int import_sequences_write(struct import_sequences *sequences, struct import_target *target)
 {
 	struct event_collective last = {0};
 	const void *record;
@@ -83,4 +86,46 @@ int chrome_sequences_write(struct chrome_sequences *sequences, struct import_tar
 		error = import_target_collective(target, &row);
 	}
 	return error;
+}
+
+/* ---- names ---- */
+
+const char *import_collective_of_kernel(const char *kernel, size_t *ret_length)
+{
+	static const char *const prefixes[] = {"ncclKernel_", "ncclDevKernel_",
+					       "ncclSymkDevKernel_", "rcclKernel_",
+					       "ncclSymDevKernel_"};
+
+	for (size_t i = 0; i < ARRAY_COUNT(prefixes); i++) {
+		const char *at = strncmp(kernel, prefixes[i], strlen(prefixes[i])) == 0
+					 ? kernel + strlen(prefixes[i])
+					 : NULL;
+
+		if (!at)
+			continue;
+		*ret_length = 0;
+		while (isalpha((unsigned char)at[*ret_length]))
+			++*ret_length;
+		if (strncmp(at, "Generic", *ret_length) == 0)
+			*ret_length = 0;
+		return at;
+	}
+	return NULL;
+}
+
+int import_collective_name(struct import_target *target, const char *name, size_t length,
+			   uint32_t *ret_string)
+{
+	char text[64];
+	size_t used = 0;
+
+	for (size_t i = 0; i < length && used < sizeof(text); i++)
+		if (name[i] != '_')
+			text[used++] = (char)tolower((unsigned char)name[i]);
+	return import_target_bytes(target, text, used, ret_string);
+}
+
+int import_collective_of_all(struct import_target *target, const char *kernel, uint32_t *ret_string)
+{
+	return import_target_bytes(target, kernel, strcspn(kernel, "(<"), ret_string);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * import/chrome/unmatched.h - launches of a Chrome trace whose command has no event
+ * import/chrome/join/unmatched.h - launches of a Chrome trace whose command has no event
  */
 #pragma once
 
