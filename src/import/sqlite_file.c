@@ -132,6 +132,11 @@ void sqlite_file_close(struct sqlite_file *file)
 	*file = (struct sqlite_file){0};
 }
 
+void sqlite_file_set_limit(struct sqlite_file *file, size_t bytes)
+{
+	file->sqlite.limit(file->database, SQLITE_LIMIT_LENGTH, (int)bytes);
+}
+
 /* ---- the schema ---- */
 
 /* Calls on_row for each row of a query about the schema, whose ?1 is `name`. */
@@ -172,6 +177,15 @@ int sqlite_file_find_table(struct sqlite_file *file, const char *name, enum sqli
 			    "(SELECT 1 FROM pragma_table_xinfo(?1) WHERE hidden) END "
 			    "FROM sqlite_master WHERE name = ?1 AND type IN ('table', 'view')",
 			    name, on_schema, ret_table);
+}
+
+int sqlite_file_has_table(struct sqlite_file *file, const char *name, bool *ret_has)
+{
+	enum sqlite_table found;
+	int error = sqlite_file_find_table(file, name, &found);
+
+	*ret_has = found == SQLITE_TABLE_PLAIN;
+	return error;
 }
 
 struct table_names {
@@ -263,11 +277,17 @@ static int find_columns(struct sqlite_file *file, const struct sqlite_query *que
 	return error;
 }
 
-int sqlite_file_check_columns(struct sqlite_file *file, const struct sqlite_query *query)
+int sqlite_file_can_read(struct sqlite_file *file, const struct sqlite_query *query,
+			 struct import_faults *faults, bool *ret_can)
 {
 	uint64_t present;
+	int error = sqlite_file_has_table(file, query->table, ret_can);
 
-	return find_columns(file, query, &present);
+	if (error || !*ret_can)
+		return error;
+	error = find_columns(file, query, &present);
+	*ret_can = !error;
+	return error && !file->has_failed ? import_faults_add(faults, error) : error;
 }
 
 int sqlite_cursor_open(struct sqlite_cursor *cursor, struct sqlite_file *file,
@@ -348,9 +368,11 @@ int sqlite_cursor_restart(struct sqlite_cursor *cursor, int64_t first, int64_t s
 int sqlite_texts_open(struct sqlite_cursor *cursor, struct sqlite_file *file, const char *table,
 		      const char *const columns[2])
 {
+	char where[32];
 	const struct sqlite_query query = {
-		.table = table, .columns = {columns, 2, 2}, .where = "id = ?1"};
+		.table = table, .columns = {columns, 2, 2}, .where = where};
 
+	snprintf(where, sizeof(where), "%s = ?1", columns[1]);
 	return sqlite_cursor_open(cursor, file, &query);
 }
 
@@ -381,6 +403,17 @@ int sqlite_file_each_row(struct sqlite_file *file, const struct sqlite_query *qu
 	}
 	sqlite_cursor_close(&cursor);
 	return error ? error : status;
+}
+
+int sqlite_file_each_row_if_any(struct sqlite_file *file, const struct sqlite_query *query,
+				struct import_faults *faults,
+				int (*on_row)(void *context, const struct sqlite_cursor *row),
+				void *context)
+{
+	bool can;
+	int error = sqlite_file_can_read(file, query, faults, &can);
+
+	return error || !can ? error : sqlite_file_each_row(file, query, faults, on_row, context);
 }
 
 /* ---- values ---- */

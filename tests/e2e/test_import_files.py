@@ -104,6 +104,14 @@ with t.case("each format is recognized by its content"):
                           ("folded", "a;b 1\nnot a stack\n\nc;d 2\n")):
         path, _ = run_import(written("input", content))
         t.true(origin_of(path).startswith(f"from {name} '"), f"{content[:60]!r}: {origin_of(path)}")
+    for name, script in (
+            ("nvvp", "CREATE TABLE StringTable(_id_ INTEGER PRIMARY KEY, value); CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL(start, end);"),
+            ("nvvp", "CREATE TABLE StringTable(_id_ INTEGER PRIMARY KEY, value); CREATE TABLE CUPTI_ACTIVITY_KIND_MARKER(id, timestamp);"),
+            ("nsys", "CREATE TABLE StringIds(id, value); CREATE TABLE StringTable(a); CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL(start, end);"),
+            ("rocprof-compute", "CREATE TABLE compute_workload(workload_id); CREATE TABLE compute_kernel(kernel_uuid, workload_id, "
+                                "kernel_name);")):
+        path, _ = run_import(written("input", database(script)))
+        t.true(origin_of(path).startswith(f"from {name} '"), origin_of(path))
     path, _ = run_import(written("input", FOLDED), options=["-f", "auto"])
     t.true(origin_of(path).startswith("from folded '"), origin_of(path))
 
