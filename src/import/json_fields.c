@@ -12,47 +12,89 @@
  */
 #include "import/json_fields.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/json_reader.h"
 
+static bool is_text(enum json_field_type type)
+{
+	return type == JSON_FIELD_TEXT || type == JSON_FIELD_TEXT_IN;
+}
+
+/* It runs for each field of each object; most have no text. */
+static void clear_value(const struct json_field *field, void *value)
+{
+	switch (field->type) {
+	case JSON_FIELD_TEXT:
+	case JSON_FIELD_TEXT_IN:
+		if (((struct string_builder *)value)->length)
+			string_builder_clear(value);
+		break;
+	case JSON_FIELD_INTEGER:
+		((struct json_integer *)value)->is_known = false;
+		((struct json_integer *)value)->value = 0;
+		break;
+	case JSON_FIELD_WHOLE:
+		*(struct json_whole *)value = (struct json_whole){0};
+		break;
+	case JSON_FIELD_DOUBLE:
+		*(double *)value = 0;
+		break;
+	case JSON_FIELD_OBJECT:
+		json_fields_clear(field->inner, value);
+		break;
+	case JSON_FIELD_OWN:
+		memset(value, 0, field->size);
+		break;
+	case JSON_FIELD_LIST:
+		break;
+	}
+}
+
 void json_fields_clear(const struct json_fields *fields, void *values)
 {
-	for (size_t i = 0; i < fields->count; i++) {
-		const struct json_field *field = &fields->rows[i];
-		void *value = (char *)values + field->offset;
-
-		if (field->type == JSON_FIELD_TEXT)
-			string_builder_clear(value);
-		else if (field->type == JSON_FIELD_WHOLE)
-			*(struct json_whole *)value = (struct json_whole){0};
-		else if (field->type == JSON_FIELD_DOUBLE)
-			*(double *)value = 0;
-		else if (field->type == JSON_FIELD_OBJECT)
-			json_fields_clear(field->inner, values);
-	}
+	for (size_t i = 0; i < fields->count; i++)
+		clear_value(&fields->rows[i], (char *)values + fields->rows[i].offset);
 }
 
 void json_fields_fini(const struct json_fields *fields, void *values)
 {
 	for (size_t i = 0; i < fields->count; i++) {
 		const struct json_field *field = &fields->rows[i];
+		void *value = (char *)values + field->offset;
 
-		if (field->type == JSON_FIELD_TEXT)
-			string_builder_fini((void *)((char *)values + field->offset));
+		if (is_text(field->type))
+			string_builder_fini(value);
 		else if (field->type == JSON_FIELD_OBJECT)
-			json_fields_fini(field->inner, values);
+			json_fields_fini(field->inner, value);
 	}
 }
 
-static const struct json_field *find_field(const struct json_fields *fields, const char *key)
+static const struct json_field *find_field(const struct json_fields *fields,
+					   const struct json_reader *reader)
 {
+	size_t length;
+	const char *key = json_reader_text(reader, &length);
+
 	for (size_t i = 0; i < fields->count; i++)
-		if (strcmp(fields->rows[i].key, key) == 0)
+		if (fields->rows[i].key_length == length &&
+		    memcmp(fields->rows[i].key, key, length) == 0)
 			return &fields->rows[i];
 	return NULL;
+}
+
+struct json_integer json_fields_integer(const char *text)
+{
+	struct json_integer integer;
+	char *end;
+
+	errno = 0;
+	integer.value = strtoll(text, &end, 10);
+	integer.is_known = end != text && !*end && !errno;
+	return integer;
 }
 
 static struct json_whole parse_whole(const char *text)
@@ -82,11 +124,13 @@ static int take_scalar(struct json_reader *reader, const struct json_field *fiel
 	case JSON_FIELD_WHOLE:
 		*(struct json_whole *)value = parse_whole(text);
 		return 0;
+	case JSON_FIELD_INTEGER:
+		*(struct json_integer *)value = json_fields_integer(text);
+		return 0;
 	case JSON_FIELD_DOUBLE:
 		*(double *)value = strtod(text, NULL);
 		return 0;
-	case JSON_FIELD_OBJECT:
-	case JSON_FIELD_LIST:
+	default:
 		break;
 	}
 	return 0;
@@ -96,27 +140,45 @@ static int take_scalar(struct json_reader *reader, const struct json_field *fiel
 static const struct json_field *choose_field(const struct json_fields *fields,
 					     const struct json_field *field, int token)
 {
-	const struct json_field *next = field ? field + 1 : NULL;
+	const struct json_field *next = field + 1;
 
-	if (!field || next == fields->rows + fields->count || strcmp(next->key, field->key) != 0)
+	if (token != JSON_OBJECT_BEGIN || next == fields->rows + fields->count ||
+	    strcmp(next->key, field->key) != 0)
 		return field;
-	return token == JSON_OBJECT_BEGIN ? next : field;
+	return next;
+}
+
+/* Skips a value whose type is not that of the field. */
+static int read_value(struct json_reader *reader, const struct json_field *field, int token,
+		      void *values)
+{
+	void *value = (char *)values + field->offset;
+	const bool is_scalar = token == JSON_STRING || token == JSON_NUMBER;
+
+	switch (field->type) {
+	case JSON_FIELD_OBJECT:
+		return token == JSON_OBJECT_BEGIN ? json_fields_read(reader, field->inner, value)
+						  : json_reader_skip(reader, token);
+	case JSON_FIELD_LIST:
+		return token == JSON_ARRAY_BEGIN || token == JSON_OBJECT_BEGIN
+			       ? field->list(reader, values)
+			       : json_reader_skip(reader, token);
+	case JSON_FIELD_TEXT_IN:
+	case JSON_FIELD_OWN:
+		return field->read(reader, field, token, value);
+	default:
+		return is_scalar ? take_scalar(reader, field, value)
+				 : json_reader_skip(reader, token);
+	}
 }
 
 static int read_field(struct json_reader *reader, const struct json_fields *fields, void *values)
 {
-	const struct json_field *field = find_field(fields, json_reader_text(reader, NULL));
-	int token = json_reader_next(reader);
+	const struct json_field *field = find_field(fields, reader);
+	const int token = json_reader_next(reader);
 
-	field = choose_field(fields, field, token);
-	if (field && field->type == JSON_FIELD_OBJECT && token == JSON_OBJECT_BEGIN)
-		return json_fields_read(reader, field->inner, values);
-	if (field && field->type == JSON_FIELD_LIST &&
-	    (token == JSON_ARRAY_BEGIN || token == JSON_OBJECT_BEGIN))
-		return field->list(reader, values);
-	if (field && (token == JSON_STRING || token == JSON_NUMBER))
-		return take_scalar(reader, field, (char *)values + field->offset);
-	return json_reader_skip(reader, token);
+	return field ? read_value(reader, choose_field(fields, field, token), token, values)
+		     : json_reader_skip(reader, token);
 }
 
 int json_fields_read(struct json_reader *reader, const struct json_fields *fields, void *values)

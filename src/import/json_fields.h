@@ -18,24 +18,40 @@ struct json_whole {
 	uint64_t value;
 };
 
-enum json_field_type {
-	JSON_FIELD_TEXT,   /* struct string_builder; a number is kept as written */
-	JSON_FIELD_WHOLE,  /* struct json_whole */
-	JSON_FIELD_DOUBLE, /* double; otherwise 0 */
-	JSON_FIELD_OBJECT, /* its members belong to the struct of the outer object */
-	/* An array or object that a function reads after its first token. It gets `values`. */
-	JSON_FIELD_LIST
+/* The same with a sign. */
+struct json_integer {
+	bool is_known;
+	int64_t value;
 };
 
+enum json_field_type {
+	JSON_FIELD_TEXT,    /* struct string_builder; a number is kept as written */
+	JSON_FIELD_WHOLE,   /* struct json_whole */
+	JSON_FIELD_INTEGER, /* struct json_integer */
+	JSON_FIELD_DOUBLE,  /* double; otherwise 0 */
+	JSON_FIELD_OBJECT,  /* its members are in the same struct, from the offset on */
+	/* An array or object that a function reads after its first token. It gets `values`. */
+	JSON_FIELD_LIST,
+	JSON_FIELD_TEXT_IN, /* struct string_builder, which a function reads from an array */
+	JSON_FIELD_OWN      /* any member, which a function reads */
+};
+
+struct json_field;
 struct json_fields;
 typedef int json_field_list(struct json_reader *reader, void *values);
+/* Reads a value whose first token was read. `value`: the member. */
+typedef int json_field_read(struct json_reader *reader, const struct json_field *field, int token,
+			    void *value);
 
 struct json_field {
 	const char *key;
+	size_t key_length;
 	enum json_field_type type;
 	size_t offset;
 	const struct json_fields *inner; /* JSON_FIELD_OBJECT */
 	json_field_list *list;           /* JSON_FIELD_LIST */
+	json_field_read *read;           /* JSON_FIELD_TEXT_IN, JSON_FIELD_OWN */
+	size_t size;                     /* JSON_FIELD_OWN: bytes of the member */
 };
 
 struct json_fields {
@@ -44,17 +60,22 @@ struct json_fields {
 };
 
 /* A row of a table: a key whose value goes to a member. */
-#define JSON_FIELD(type, key, structure, member)                          \
-	{                                                                 \
-		key, type, offsetof(struct structure, member), NULL, NULL \
+#define JSON_FIELD(type, key, structure, member)                                \
+	{                                                                       \
+		key, sizeof(key) - 1, type, offsetof(struct structure, member), \
 	}
-#define JSON_INNER(key, fields)                            \
-	{                                                  \
-		key, JSON_FIELD_OBJECT, 0, &(fields), NULL \
+#define JSON_INNER(key, fields)                                             \
+	{                                                                   \
+		key, sizeof(key) - 1, JSON_FIELD_OBJECT, .inner = &(fields) \
 	}
-#define JSON_LIST(key, function)                           \
-	{                                                  \
-		key, JSON_FIELD_LIST, 0, NULL, &(function) \
+#define JSON_LIST(key, function)                                           \
+	{                                                                  \
+		key, sizeof(key) - 1, JSON_FIELD_LIST, .list = &(function) \
+	}
+#define JSON_OWN(type, key, structure, member, function)                                     \
+	{                                                                                    \
+		key, sizeof(key) - 1, type, offsetof(struct structure, member),              \
+			.read = &(function), .size = sizeof(((struct structure *)0)->member) \
 	}
 
 void json_fields_clear(const struct json_fields *fields, void *values);
@@ -63,6 +84,9 @@ void json_fields_fini(const struct json_fields *fields, void *values);
 /* Reads an object after its '{'. Skips unknown keys and values of another type. Errors: those of
  * the reader, -ENOMEM. */
 int json_fields_read(struct json_reader *reader, const struct json_fields *fields, void *values);
+
+/* Parses a number; anything else is not known. */
+struct json_integer json_fields_integer(const char *text);
 
 /* Reads an object from a text; a text that is none sets nothing. Errors: the same. */
 int json_fields_parse(const char *text, const struct json_fields *fields, void *values);

@@ -57,23 +57,12 @@ const char *finding_severity(const struct analysis *analysis, const struct findi
 	return is_early || is_share(finding->cost_ns, wall_of(analysis), 10) ? "warning" : "info";
 }
 
-void finding_add_number(struct finding *finding, const char *name, uint64_t value)
-{
-	if (finding->numbers_count < FINDING_NUMBERS)
-		finding->numbers[finding->numbers_count++] = (struct finding_number){name, value};
-}
-
 uint64_t finding_value(const struct finding *finding, const char *name)
 {
 	for (size_t i = 0; i < finding->numbers_count; i++)
 		if (strcmp(finding->numbers[i].name, name) == 0)
 			return finding->numbers[i].value;
 	return 0;
-}
-
-int findings_append(struct findings *findings, const struct finding *finding)
-{
-	return array_append(findings->list, findings->capacity, findings->count, *finding);
 }
 
 static bool is_cpu(const struct analysis_device *device)
@@ -634,7 +623,7 @@ static uint64_t idle_for_full_buffers(const struct analysis *analysis, size_t de
 	return ns;
 }
 
-/* What is estimated from long launches may be preemption. */
+/* Estimated waits do not count: a long launch may have been preempted. */
 static int find_full_buffers(const struct analysis *analysis, struct findings *findings)
 {
 	const struct analysis_full *full = &analysis->program.full;

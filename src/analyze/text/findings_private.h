@@ -5,9 +5,19 @@
 #pragma once
 
 #include "analyze/text/findings.h"
+#include "base/array.h"
 
-void finding_add_number(struct finding *finding, const char *name, uint64_t value);
-int findings_append(struct findings *findings, const struct finding *finding);
+static inline void finding_add_number(struct finding *finding, const char *name, uint64_t value)
+{
+	if (finding->numbers_count < FINDING_NUMBERS)
+		finding->numbers[finding->numbers_count++] = (struct finding_number){name, value};
+}
+
+/* -ENOMEM. */
+static inline int findings_append(struct findings *findings, const struct finding *finding)
+{
+	return array_append(findings->list, findings->capacity, findings->count, *finding);
+}
 
 /* ---- failures.c ---- */
 

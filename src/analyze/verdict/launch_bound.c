@@ -70,7 +70,7 @@ static const uint64_t *causes_of(const struct verdict *verdict, const struct ana
 	return verdict->scope == VERDICT_SLOWEST ? row->slowest : row->steady;
 }
 
-/* ---- what belongs to such launches ----------------------------------------------------------- */
+/* ---- time of such launches ------------------------------------------------------------------- */
 
 static int add_wait(struct launch_bound *bound, const struct analysis_waited *row, uint64_t ns)
 {
@@ -166,7 +166,8 @@ void launch_bound_fini(struct launch_bound *bound)
 	*bound = (struct launch_bound){0};
 }
 
-/* ---- what other causes lose ------------------------------------------------------------------ */
+/* ---- time that leaves other causes -------------------------------------------------------------
+ */
 
 /* In proportion, and the last state has what is left of the rounding. */
 uint64_t launch_bound_take(struct launch_bound *bound, const struct analysis_state *state,

@@ -18,7 +18,7 @@ struct launch_bound_part {
 	uint64_t all_ns; /* time of the states from which it was not taken yet */
 };
 
-/* What other causes lose to this one in a verdict's scope. All zero: nothing. */
+/* The time that other causes lose to this one in a verdict's scope. All zero: none. */
 struct launch_bound {
 	struct launch_bound_part *parts; /* owned; by cause, then by call that waited */
 	size_t count, capacity;

@@ -94,7 +94,7 @@ static int take_call(struct chrome *chrome, const struct chrome_event *event,
 static int make_call(struct chrome *chrome, const struct chrome_event *event,
 		     const struct chrome_thread *row, struct event_launch *call)
 {
-	const struct chrome_number *result = &event->arguments.result;
+	const struct json_integer *result = &event->arguments.result;
 
 	call->enter = chrome_time(chrome, event->ts_ns.value);
 	call->exit = call->enter + (uint64_t)event->dur_ns.value;

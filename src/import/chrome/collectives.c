@@ -47,7 +47,7 @@ static uint64_t size_of_type(const char *type)
 	return 0;
 }
 
-static uint64_t size_in_bytes(const struct chrome_number *elements, uint64_t element_bytes)
+static uint64_t size_in_bytes(const struct json_integer *elements, uint64_t element_bytes)
 {
 	uint64_t bytes;
 

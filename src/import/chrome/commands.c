@@ -63,8 +63,8 @@ bool chrome_commands_is_launch(const char *name)
 
 void chrome_commands_take_times(const struct chrome_event *event, struct event_execution *row)
 {
-	const struct chrome_number *waited = &event->arguments.submitted_to_started;
-	const struct chrome_number *queued = &event->arguments.queued_to_submitted;
+	const struct json_integer *waited = &event->arguments.submitted_to_started;
+	const struct json_integer *queued = &event->arguments.queued_to_submitted;
 
 	import_set_waits(row, waited->is_known ? waited->value : -1,
 			 queued->is_known ? queued->value : -1);

@@ -30,165 +30,104 @@
  * negative time. */
 #define MAX_TIME (INT64_MAX / 4)
 
-enum field_type {
-	FIELD_TEXT,
-	FIELD_NUMBER,
-	FIELD_US,
-	FIELD_SIZES,
-	FIELD_FIRST,   /* the first text of an array */
-	FIELD_PRODUCT, /* the product of the numbers in the first innermost array */
-	FIELD_OBJECT
+static json_field_read take_us, take_sizes, take_first, take_product;
+
+#define TEXT(object, key, member)   JSON_FIELD(JSON_FIELD_TEXT, key, chrome_##object, member)
+#define NUMBER(object, key, member) JSON_FIELD(JSON_FIELD_INTEGER, key, chrome_##object, member)
+#define OWN(object, key, member, function) \
+	JSON_OWN(JSON_FIELD_OWN, key, chrome_##object, member, function)
+#define FIRST(object, key, member) \
+	JSON_OWN(JSON_FIELD_TEXT_IN, key, chrome_##object, member, take_first)
+
+static const struct json_field argument_rows[] = {
+	NUMBER(arguments, "Python id", python_id),
+	NUMBER(arguments, "correlation", correlation),
+	TEXT(arguments, "stream", stream),
+	NUMBER(arguments, "device", device),
+	OWN(arguments, "grid", grid, take_sizes),
+	OWN(arguments, "block", block, take_sizes),
+	NUMBER(arguments, "bytes", bytes),
+	NUMBER(arguments, "shared memory", shared_bytes),
+	NUMBER(arguments, "graph id", graph),
+	NUMBER(arguments, "graph node id", graph_node),
+	TEXT(arguments, "Call stack", call_stack),
+	TEXT(arguments, "name", name),
+	TEXT(arguments, "labels", labels),
+	NUMBER(arguments, "Total Allocated", allocated_bytes),
+	NUMBER(arguments, "Total Reserved", reserved_bytes),
+	NUMBER(arguments, "Device Id", device_id),
+	NUMBER(arguments, "Device Type", device_type),
+	TEXT(arguments, "Collective name", collective.name),
+	TEXT(arguments, "Process Group Name", collective.group),
+	TEXT(arguments, "Process Group Ranks", collective.ranks),
+	TEXT(arguments, "dtype", collective.datatype),
+	NUMBER(arguments, "Seq", collective.sequence),
+	NUMBER(arguments, "In msg nelems", collective.elements),
+	NUMBER(arguments, "Out msg nelems", collective.elements_out),
+	NUMBER(arguments, "Group size", collective.rank_count),
+	FIRST(arguments, "Input type", collective.input_type),
+	OWN(arguments, "Input Dims", collective.input_elements, take_product),
+	NUMBER(arguments, "rank", rank),
+	NUMBER(arguments, "pid_raw", raw_pid),
+	NUMBER(arguments, "BeginNs", began_ns),
+	NUMBER(arguments, "EndNs", ended_ns),
+	TEXT(arguments, "command", command),
+	TEXT(arguments, "queue", queue),
+	TEXT(arguments, "no_launch", no_launch),
+	TEXT(arguments, "no_execution", no_execution),
+	TEXT(arguments, "domain", domain),
+	NUMBER(arguments, "pid", pid),
+	NUMBER(arguments, "result", result),
+	NUMBER(arguments, "status", status),
+	NUMBER(arguments, "further", further),
+	NUMBER(arguments, "wait", wait),
+	NUMBER(arguments, "queued_to_submitted_ns", queued_to_submitted),
+	NUMBER(arguments, "submitted_to_started_ns", submitted_to_started),
+	OWN(arguments, "global", global, take_sizes),
+	OWN(arguments, "local", local, take_sizes),
+	TEXT(arguments, "desc", description),
 };
+static const struct json_fields argument_fields = {argument_rows, ARRAY_COUNT(argument_rows)};
 
-struct field {
-	const char *key;
-	size_t key_length;
-	enum field_type type;
-	size_t offset;
-	const struct fields *inner; /* FIELD_OBJECT */
+static const struct json_field event_rows[] = {
+	TEXT(event, "ph", phase),
+	TEXT(event, "name", name),
+	TEXT(event, "cat", category),
+	TEXT(event, "pid", pid),
+	TEXT(event, "tid", tid),
+	TEXT(event, "sf", stack),
+	OWN(event, "ts", ts_ns, take_us),
+	OWN(event, "dur", dur_ns, take_us),
+	NUMBER(event, "id", id),
+	{"args", 4, JSON_FIELD_OBJECT, offsetof(struct chrome_event, arguments), &argument_fields},
 };
+static const struct json_fields event_fields = {event_rows, ARRAY_COUNT(event_rows)};
 
-struct fields {
-	const struct field *rows;
-	size_t count;
+static const struct json_field frame_rows[] = {TEXT(frame, "name", name),
+					       TEXT(frame, "category", category),
+					       TEXT(frame, "parent", parent)};
+static const struct json_fields frame_fields = {frame_rows, ARRAY_COUNT(frame_rows)};
+
+static const struct json_field sample_rows[] = {
+	TEXT(sample, "tid", tid),   TEXT(sample, "name", name),
+	TEXT(sample, "sf", stack),  OWN(sample, "ts", ts_ns, take_us),
+	NUMBER(sample, "cpu", cpu), NUMBER(sample, "weight", weight),
 };
+static const struct json_fields sample_fields = {sample_rows, ARRAY_COUNT(sample_rows)};
 
-#define FIELD(object, key, type, member)                                                   \
-	{                                                                                  \
-		key, sizeof(key) - 1, type, offsetof(struct chrome_##object, member), NULL \
-	}
-
-static const struct field argument_rows[] = {
-	FIELD(arguments, "Python id", FIELD_NUMBER, python_id),
-	FIELD(arguments, "correlation", FIELD_NUMBER, correlation),
-	FIELD(arguments, "stream", FIELD_TEXT, stream),
-	FIELD(arguments, "device", FIELD_NUMBER, device),
-	FIELD(arguments, "grid", FIELD_SIZES, grid),
-	FIELD(arguments, "block", FIELD_SIZES, block),
-	FIELD(arguments, "bytes", FIELD_NUMBER, bytes),
-	FIELD(arguments, "shared memory", FIELD_NUMBER, shared_bytes),
-	FIELD(arguments, "graph id", FIELD_NUMBER, graph),
-	FIELD(arguments, "graph node id", FIELD_NUMBER, graph_node),
-	FIELD(arguments, "Call stack", FIELD_TEXT, call_stack),
-	FIELD(arguments, "name", FIELD_TEXT, name),
-	FIELD(arguments, "labels", FIELD_TEXT, labels),
-	FIELD(arguments, "Total Allocated", FIELD_NUMBER, allocated_bytes),
-	FIELD(arguments, "Total Reserved", FIELD_NUMBER, reserved_bytes),
-	FIELD(arguments, "Device Id", FIELD_NUMBER, device_id),
-	FIELD(arguments, "Device Type", FIELD_NUMBER, device_type),
-	FIELD(arguments, "Collective name", FIELD_TEXT, collective.name),
-	FIELD(arguments, "Process Group Name", FIELD_TEXT, collective.group),
-	FIELD(arguments, "Process Group Ranks", FIELD_TEXT, collective.ranks),
-	FIELD(arguments, "dtype", FIELD_TEXT, collective.datatype),
-	FIELD(arguments, "Seq", FIELD_NUMBER, collective.sequence),
-	FIELD(arguments, "In msg nelems", FIELD_NUMBER, collective.elements),
-	FIELD(arguments, "Out msg nelems", FIELD_NUMBER, collective.elements_out),
-	FIELD(arguments, "Group size", FIELD_NUMBER, collective.rank_count),
-	FIELD(arguments, "Input type", FIELD_FIRST, collective.input_type),
-	FIELD(arguments, "Input Dims", FIELD_PRODUCT, collective.input_elements),
-	FIELD(arguments, "rank", FIELD_NUMBER, rank),
-	FIELD(arguments, "pid_raw", FIELD_NUMBER, raw_pid),
-	FIELD(arguments, "BeginNs", FIELD_NUMBER, began_ns),
-	FIELD(arguments, "EndNs", FIELD_NUMBER, ended_ns),
-	FIELD(arguments, "command", FIELD_TEXT, command),
-	FIELD(arguments, "queue", FIELD_TEXT, queue),
-	FIELD(arguments, "no_launch", FIELD_TEXT, no_launch),
-	FIELD(arguments, "no_execution", FIELD_TEXT, no_execution),
-	FIELD(arguments, "domain", FIELD_TEXT, domain),
-	FIELD(arguments, "pid", FIELD_NUMBER, pid),
-	FIELD(arguments, "result", FIELD_NUMBER, result),
-	FIELD(arguments, "status", FIELD_NUMBER, status),
-	FIELD(arguments, "further", FIELD_NUMBER, further),
-	FIELD(arguments, "wait", FIELD_NUMBER, wait),
-	FIELD(arguments, "queued_to_submitted_ns", FIELD_NUMBER, queued_to_submitted),
-	FIELD(arguments, "submitted_to_started_ns", FIELD_NUMBER, submitted_to_started),
-	FIELD(arguments, "global", FIELD_SIZES, global),
-	FIELD(arguments, "local", FIELD_SIZES, local),
-	FIELD(arguments, "desc", FIELD_TEXT, description),
+static const struct json_field device_rows[] = {
+	NUMBER(device, "id", id),
+	TEXT(device, "name", name),
+	NUMBER(device, "totalGlobalMem", memory_bytes),
+	NUMBER(device, "numSms", compute_units),
 };
-static const struct fields argument_fields = {argument_rows, ARRAY_COUNT(argument_rows)};
+static const struct json_fields device_fields = {device_rows, ARRAY_COUNT(device_rows)};
 
-static const struct field event_rows[] = {
-	FIELD(event, "ph", FIELD_TEXT, phase),
-	FIELD(event, "name", FIELD_TEXT, name),
-	FIELD(event, "cat", FIELD_TEXT, category),
-	FIELD(event, "pid", FIELD_TEXT, pid),
-	FIELD(event, "tid", FIELD_TEXT, tid),
-	FIELD(event, "sf", FIELD_TEXT, stack),
-	FIELD(event, "ts", FIELD_US, ts_ns),
-	FIELD(event, "dur", FIELD_US, dur_ns),
-	FIELD(event, "id", FIELD_NUMBER, id),
-	{"args", 4, FIELD_OBJECT, offsetof(struct chrome_event, arguments), &argument_fields},
-};
-static const struct fields event_fields = {event_rows, ARRAY_COUNT(event_rows)};
-
-static const struct field frame_rows[] = {FIELD(frame, "name", FIELD_TEXT, name),
-					  FIELD(frame, "category", FIELD_TEXT, category),
-					  FIELD(frame, "parent", FIELD_TEXT, parent)};
-static const struct fields frame_fields = {frame_rows, ARRAY_COUNT(frame_rows)};
-
-static const struct field sample_rows[] = {
-	FIELD(sample, "tid", FIELD_TEXT, tid),   FIELD(sample, "name", FIELD_TEXT, name),
-	FIELD(sample, "sf", FIELD_TEXT, stack),  FIELD(sample, "ts", FIELD_US, ts_ns),
-	FIELD(sample, "cpu", FIELD_NUMBER, cpu), FIELD(sample, "weight", FIELD_NUMBER, weight),
-};
-static const struct fields sample_fields = {sample_rows, ARRAY_COUNT(sample_rows)};
-
-static const struct field device_rows[] = {
-	FIELD(device, "id", FIELD_NUMBER, id),
-	FIELD(device, "name", FIELD_TEXT, name),
-	FIELD(device, "totalGlobalMem", FIELD_NUMBER, memory_bytes),
-	FIELD(device, "numSms", FIELD_NUMBER, compute_units),
-};
-static const struct fields device_fields = {device_rows, ARRAY_COUNT(device_rows)};
-
-static const struct field job_rows[] = {FIELD(document, "rank", FIELD_NUMBER, rank),
-					FIELD(document, "world_size", FIELD_NUMBER, rank_count)};
-static const struct fields job_fields = {job_rows, ARRAY_COUNT(job_rows)};
+static const struct json_field job_rows[] = {NUMBER(document, "rank", rank),
+					     NUMBER(document, "world_size", rank_count)};
+static const struct json_fields job_fields = {job_rows, ARRAY_COUNT(job_rows)};
 
 /* ---- fields ---- */
-
-static void clear_fields(const struct fields *fields, void *values)
-{
-	for (size_t i = 0; i < fields->count; i++) {
-		const struct field *field = &fields->rows[i];
-		void *value = (char *)values + field->offset;
-
-		if (field->type == FIELD_TEXT || field->type == FIELD_FIRST)
-			string_builder_clear(value);
-		else if (field->type == FIELD_SIZES)
-			memset(value, 0, 3 * sizeof(uint64_t));
-		else if (field->type == FIELD_OBJECT)
-			clear_fields(field->inner, value);
-		else
-			*(struct chrome_number *)value = (struct chrome_number){0};
-	}
-}
-
-static void fini(const struct fields *fields, void *values)
-{
-	for (size_t i = 0; i < fields->count; i++) {
-		const struct field *field = &fields->rows[i];
-		void *value = (char *)values + field->offset;
-
-		if (field->type == FIELD_TEXT || field->type == FIELD_FIRST)
-			string_builder_fini(value);
-		else if (field->type == FIELD_OBJECT)
-			fini(field->inner, value);
-	}
-}
-
-static const struct field *find_field(const struct fields *fields, const struct json_reader *reader)
-{
-	size_t length;
-	const char *key = json_reader_text(reader, &length);
-
-	for (size_t i = 0; i < fields->count; i++)
-		if (fields->rows[i].key_length == length &&
-		    memcmp(fields->rows[i].key, key, length) == 0)
-			return &fields->rows[i];
-	return NULL;
-}
 
 /* Takes a string or a number as text, up to the first NUL. */
 static int take_text(struct json_reader *reader, struct string_builder *text)
@@ -198,25 +137,21 @@ static int take_text(struct json_reader *reader, struct string_builder *text)
 	return text->error;
 }
 
-static void take_number(const char *text, struct chrome_number *number)
-{
-	char *end;
-
-	errno = 0;
-	number->value = strtoll(text, &end, 10);
-	number->is_known = end != text && !*end && !errno;
-}
-
 /* Takes a time in microseconds; some programs write it as a string. */
-static int take_us(struct json_reader *reader, const char *key, struct chrome_number *number)
+static int take_us(struct json_reader *reader, const struct json_field *field, int token,
+		   void *value)
 {
-	const char *text = json_reader_text(reader, NULL);
+	struct json_integer *number = value;
 	char expected[128], found[64];
+	const char *text;
 
+	if (token != JSON_STRING && token != JSON_NUMBER)
+		return json_reader_skip(reader, token);
+	text = json_reader_text(reader, NULL);
 	if (json_parse_thousandths(text, &number->value) || number->value > MAX_TIME ||
 	    number->value < -MAX_TIME) {
 		snprintf(expected, sizeof(expected),
-			 "a time in microseconds as '%s', within 2e15 of 0", key);
+			 "a time in microseconds as '%s', within 2e15 of 0", field->key);
 		snprintf(found, sizeof(found), "'%.40s'", text);
 		return json_reader_fail(reader, expected, found);
 	}
@@ -235,11 +170,14 @@ static uint64_t size_of(const char *text)
 	return *text == '-' || *end || errno ? 0 : value;
 }
 
-static int take_sizes(struct json_reader *reader, uint64_t sizes[3])
+static int take_sizes(struct json_reader *reader, const struct json_field *field, int token,
+		      void *value)
 {
+	uint64_t *sizes = value;
 	size_t count = 0;
-	int token;
 
+	if (token != JSON_ARRAY_BEGIN)
+		return json_reader_skip(reader, token);
 	while ((token = json_reader_next(reader)) > JSON_END && token != JSON_ARRAY_END) {
 		if (token == JSON_NUMBER && count < 3)
 			sizes[count++] = size_of(json_reader_text(reader, NULL));
@@ -251,13 +189,16 @@ static int take_sizes(struct json_reader *reader, uint64_t sizes[3])
 	return token < 0 ? token : 0;
 }
 
-/* To be called after '[' was read. */
-static int take_first(struct json_reader *reader, struct string_builder *text)
+static int take_first(struct json_reader *reader, const struct json_field *field, int token,
+		      void *value)
 {
-	int token = json_reader_next(reader), error = 0;
+	int error = 0;
 
+	if (token != JSON_ARRAY_BEGIN)
+		return json_reader_skip(reader, token);
+	token = json_reader_next(reader);
 	if (token == JSON_STRING)
-		error = take_text(reader, text);
+		error = take_text(reader, value);
 	while (!error && token > JSON_END && token != JSON_ARRAY_END) {
 		if (token == JSON_ARRAY_BEGIN || token == JSON_OBJECT_BEGIN)
 			token = json_reader_skip(reader, token);
@@ -267,15 +208,17 @@ static int take_first(struct json_reader *reader, struct string_builder *text)
 	return error ? error : token < 0 ? token : 0;
 }
 
-/* The same. A product that does not fit is not known. */
-static int take_product(struct json_reader *reader, struct chrome_number *number)
+/* The product of the numbers in the first innermost array. One that does not fit is not known. */
+static int take_product(struct json_reader *reader, const struct json_field *field, int token,
+			void *value)
 {
-	struct chrome_number size;
+	struct json_integer *number = value, size;
 	bool is_over = false;
 	int64_t product = 1;
 	size_t depth = 1, count = 0;
-	int token = 0;
 
+	if (token != JSON_ARRAY_BEGIN)
+		return json_reader_skip(reader, token);
 	while (depth && (token = json_reader_next(reader)) > JSON_END) {
 		if (token == JSON_ARRAY_BEGIN || token == JSON_OBJECT_BEGIN) {
 			depth++;
@@ -283,61 +226,18 @@ static int take_product(struct json_reader *reader, struct chrome_number *number
 			depth--;
 			is_over |= count != 0;
 		} else if (token == JSON_NUMBER && !is_over) {
-			take_number(json_reader_text(reader, NULL), &size);
+			size = json_fields_integer(json_reader_text(reader, NULL));
 			count++;
 			is_over = !size.is_known ||
 				  __builtin_mul_overflow(product, size.value, &product);
 			count = is_over ? 0 : count;
 		}
 	}
-	*number = (struct chrome_number){.is_known = count != 0, .value = product};
+	*number = (struct json_integer){.is_known = count != 0, .value = product};
 	return token < 0 ? token : 0;
 }
 
-static int read_object(struct json_reader *reader, const struct fields *fields, void *values);
-
-/* Ignores a value whose type is not that of the field. */
-static int read_field(struct json_reader *reader, const struct field *field, void *values)
-{
-	void *value = (char *)values + (field ? field->offset : 0);
-	int token = json_reader_next(reader);
-	bool is_scalar = token == JSON_STRING || token == JSON_NUMBER;
-
-	if (field && field->type == FIELD_OBJECT && token == JSON_OBJECT_BEGIN)
-		return read_object(reader, field->inner, value);
-	if (field && field->type == FIELD_SIZES && token == JSON_ARRAY_BEGIN)
-		return take_sizes(reader, value);
-	if (field && field->type == FIELD_FIRST && token == JSON_ARRAY_BEGIN)
-		return take_first(reader, value);
-	if (field && field->type == FIELD_PRODUCT && token == JSON_ARRAY_BEGIN)
-		return take_product(reader, value);
-	if (!field || !is_scalar)
-		return json_reader_skip(reader, token);
-	if (field->type == FIELD_TEXT)
-		return take_text(reader, value);
-	if (field->type == FIELD_US)
-		return take_us(reader, field->key, value);
-	if (field->type == FIELD_NUMBER)
-		take_number(json_reader_text(reader, NULL), value);
-	return 0;
-}
-
-/* To be called after '{' was read. */
-static int read_object(struct json_reader *reader, const struct fields *fields, void *values)
-{
-	int token, error = 0;
-
-	while (!error && (token = json_reader_next(reader)) == JSON_KEY)
-		error = read_field(reader, find_field(fields, reader), values);
-	return error ? error : (token < 0 ? token : 0);
-}
-
 /* ---- lists ---- */
-
-static int wrong_item(struct json_reader *reader, const char *what, int token)
-{
-	return token < 0 ? token : json_reader_fail(reader, what, json_token_name(token));
-}
 
 static int read_events(struct json_reader *reader, const struct chrome_visitor *visitor,
 		       void *context)
@@ -346,18 +246,18 @@ static int read_events(struct json_reader *reader, const struct chrome_visitor *
 	int token, error = 0;
 
 	while (!error && (token = json_reader_next(reader)) == JSON_OBJECT_BEGIN) {
-		clear_fields(&event_fields, &event);
+		json_fields_clear(&event_fields, &event);
 		event.line = json_reader_line(reader);
 		event.byte = json_reader_byte(reader);
-		error = read_object(reader, &event_fields, &event);
+		error = json_fields_read(reader, &event_fields, &event);
 		event.arguments.dimensions = import_dimensions(event.arguments.global);
 		event.categories = chrome_categories(string_builder_text(&event.category));
 		if (!error && visitor->on_event)
 			error = visitor->on_event(context, &event);
 	}
 	if (!error && token != JSON_ARRAY_END)
-		error = wrong_item(reader, "an event, which is an object", token);
-	fini(&event_fields, &event);
+		error = json_fields_wrong(reader, "an event, which is an object", token);
+	json_fields_fini(&event_fields, &event);
 	return error;
 }
 
@@ -368,14 +268,14 @@ static int read_samples(struct json_reader *reader, const struct chrome_visitor 
 	int token, error = 0;
 
 	while (!error && (token = json_reader_next(reader)) == JSON_OBJECT_BEGIN) {
-		clear_fields(&sample_fields, &sample);
-		error = read_object(reader, &sample_fields, &sample);
+		json_fields_clear(&sample_fields, &sample);
+		error = json_fields_read(reader, &sample_fields, &sample);
 		if (!error && visitor->on_sample)
 			error = visitor->on_sample(context, &sample);
 	}
 	if (!error && token != JSON_ARRAY_END)
-		error = wrong_item(reader, "a sample, which is an object", token);
-	fini(&sample_fields, &sample);
+		error = json_fields_wrong(reader, "a sample, which is an object", token);
+	json_fields_fini(&sample_fields, &sample);
 	return error;
 }
 
@@ -386,16 +286,16 @@ static int read_frames(struct json_reader *reader, const struct chrome_visitor *
 	int token, error = 0;
 
 	while (!error && (token = json_reader_next(reader)) == JSON_KEY) {
-		clear_fields(&frame_fields, &frame);
+		json_fields_clear(&frame_fields, &frame);
 		error = take_text(reader, &frame.id);
 		if (!error)
 			error = json_reader_expect(reader, JSON_OBJECT_BEGIN);
 		if (!error)
-			error = read_object(reader, &frame_fields, &frame);
+			error = json_fields_read(reader, &frame_fields, &frame);
 		if (!error && visitor->on_frame)
 			error = visitor->on_frame(context, &frame);
 	}
-	fini(&frame_fields, &frame);
+	json_fields_fini(&frame_fields, &frame);
 	string_builder_fini(&frame.id);
 	return error ? error : (token < 0 ? token : 0);
 }
@@ -407,21 +307,21 @@ static int read_devices(struct json_reader *reader, const struct chrome_visitor 
 	int token, error = 0;
 
 	while (!error && (token = json_reader_next(reader)) == JSON_OBJECT_BEGIN) {
-		clear_fields(&device_fields, &device);
-		error = read_object(reader, &device_fields, &device);
+		json_fields_clear(&device_fields, &device);
+		error = json_fields_read(reader, &device_fields, &device);
 		if (!error && visitor->on_device)
 			error = visitor->on_device(context, &device);
 	}
 	if (!error && token != JSON_ARRAY_END)
-		error = wrong_item(reader, "a device, which is an object", token);
-	fini(&device_fields, &device);
+		error = json_fields_wrong(reader, "a device, which is an object", token);
+	json_fields_fini(&device_fields, &device);
 	return error;
 }
 
 static int read_job(struct json_reader *reader, const struct chrome_visitor *visitor, void *context)
 {
 	struct chrome_document document = {0};
-	int error = read_object(reader, &job_fields, &document);
+	int error = json_fields_read(reader, &job_fields, &document);
 
 	return error || !visitor->on_document ? error : visitor->on_document(context, &document);
 }
@@ -431,7 +331,7 @@ static int read_base(struct json_reader *reader, const struct chrome_visitor *vi
 {
 	struct chrome_document document = {0};
 
-	take_number(json_reader_text(reader, NULL), &document.base_ns);
+	document.base_ns = json_fields_integer(json_reader_text(reader, NULL));
 	return visitor->on_document ? visitor->on_document(context, &document) : 0;
 }
 
@@ -462,7 +362,7 @@ static int read_member(struct json_reader *reader, const struct chrome_visitor *
 	if (i == ARRAY_COUNT(members) || (token != members[i].begin && !members[i].is_needed))
 		return json_reader_skip(reader, token);
 	if (token != members[i].begin)
-		return wrong_item(reader, json_token_name(members[i].begin), token);
+		return json_fields_wrong(reader, json_token_name(members[i].begin), token);
 	*has_events |= i == 0;
 	return members[i].read(reader, visitor, context);
 }
@@ -476,8 +376,8 @@ static int read_document(struct json_reader *reader, const struct chrome_visitor
 	if (token == JSON_ARRAY_BEGIN)
 		return read_events(reader, visitor, context);
 	if (token != JSON_OBJECT_BEGIN)
-		return wrong_item(reader, "an object with traceEvents, or an array of events",
-				  token);
+		return json_fields_wrong(
+			reader, "an object with traceEvents, or an array of events", token);
 	while (!error && (token = json_reader_next(reader)) == JSON_KEY)
 		error = read_member(reader, visitor, context, &has_events);
 	if (error || token < 0)

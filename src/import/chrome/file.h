@@ -8,31 +8,26 @@
 #include <stdint.h>
 
 #include "base/string.h"
+#include "import/json_fields.h"
 
 struct import_source;
 
-/* An optional number. */
-struct chrome_number {
-	bool is_known;
-	int64_t value;
-};
-
 struct chrome_collective {
 	struct string_builder name, group, ranks, datatype;
-	struct chrome_number sequence, elements, elements_out, rank_count;
-	struct string_builder input_type;    /* an operator: the type of its first input … */
-	struct chrome_number input_elements; /* … and the number of elements */
+	struct json_integer sequence, elements, elements_out, rank_count;
+	struct string_builder input_type;   /* an operator: the type of its first input … */
+	struct json_integer input_elements; /* … and the number of elements */
 };
 
 struct chrome_arguments {
 	struct string_builder name, labels, command, queue, stream, no_launch, no_execution, domain;
 	struct string_builder description; /* rpd2tracing: arguments of a call, type of a command */
 	struct string_builder call_stack;  /* PyTorch of 2021: "file(line): function;…" */
-	struct chrome_number correlation, pid, bytes, result, status, further, wait;
-	struct chrome_number queued_to_submitted, submitted_to_started; /* ns */
-	struct chrome_number device, rank, raw_pid, python_id, shared_bytes;
-	struct chrome_number graph, graph_node, began_ns, ended_ns;
-	struct chrome_number allocated_bytes, reserved_bytes, device_id, device_type;
+	struct json_integer correlation, pid, bytes, result, status, further, wait;
+	struct json_integer queued_to_submitted, submitted_to_started; /* ns */
+	struct json_integer device, rank, raw_pid, python_id, shared_bytes;
+	struct json_integer graph, graph_node, began_ns, ended_ns;
+	struct json_integer allocated_bytes, reserved_bytes, device_id, device_type;
 	struct chrome_collective collective;
 	uint64_t global[3], local[3]; /* 0: not known. A file gives either these */
 	uint64_t grid[3], block[3];   /* or the number of groups and of items in a group */
@@ -42,7 +37,7 @@ struct chrome_arguments {
 /* Absent texts are "". pid and tid are texts; a number is kept as written. */
 struct chrome_event {
 	struct string_builder phase, name, category, pid, tid, stack;
-	struct chrome_number ts_ns, dur_ns, id;
+	struct json_integer ts_ns, dur_ns, id;
 	struct chrome_arguments arguments;
 	uint32_t categories; /* enum chrome_category */
 	uint64_t line, byte; /* position of its first byte */
@@ -54,19 +49,19 @@ struct chrome_frame {
 
 struct chrome_sample {
 	struct string_builder tid, name, stack;
-	struct chrome_number ts_ns, weight, cpu;
+	struct json_integer ts_ns, weight, cpu;
 };
 
 /* A row of "deviceProperties". */
 struct chrome_device {
-	struct chrome_number id, memory_bytes, compute_units;
+	struct json_integer id, memory_bytes, compute_units;
 	struct string_builder name;
 };
 
 /* Members of the document about the whole file. */
 struct chrome_document {
-	struct chrome_number rank, rank_count; /* in "distributedInfo" */
-	struct chrome_number base_ns;          /* time 0 of the file, since 1970 */
+	struct json_integer rank, rank_count; /* in "distributedInfo" */
+	struct json_integer base_ns;          /* time 0 of the file, since 1970 */
 };
 
 /* Callbacks for the parts of a file. Each may be NULL. A result other than 0 ends chrome_file_read

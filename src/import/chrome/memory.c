@@ -15,7 +15,7 @@
 #include "import/target.h"
 
 static int write_value(struct chrome *chrome, const char *metric, uint32_t device, uint64_t time,
-		       const struct chrome_number *value)
+		       const struct json_integer *value)
 {
 	struct event_counter row = {.begin = time, .end = time, .value = value->value};
 	int error = 0;
@@ -29,7 +29,7 @@ static int write_value(struct chrome *chrome, const char *metric, uint32_t devic
 
 /* The device of an allocator. Its number is that of PyTorch. The pids of devices are the same
  * numbers with CUDA; with ROCm they count from another base. *ret_device: 0 if it is not known. */
-static int find_device(struct chrome *chrome, const struct chrome_number *id, uint32_t *ret_device)
+static int find_device(struct chrome *chrome, const struct json_integer *id, uint32_t *ret_device)
 {
 	struct chrome_names *names = &chrome->scan.names;
 	const char *only = names->only_device;

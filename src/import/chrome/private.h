@@ -72,7 +72,7 @@ int chrome_find_row(struct chrome *chrome, const struct chrome_event *event,
 int chrome_row_of(struct chrome *chrome, uint32_t id, const struct chrome_thread **ret_row);
 int chrome_find_device(struct chrome *chrome, const struct chrome_event *event,
 		       uint32_t *ret_device);
-int chrome_device_of_pid(struct chrome *chrome, const char *pid, const struct chrome_number *number,
+int chrome_device_of_pid(struct chrome *chrome, const char *pid, const struct json_integer *number,
 			 uint32_t *ret_device);
 /* The string in the trace of a text of scan.names. */
 int chrome_string(struct chrome *chrome, uint32_t text, uint32_t *ret_string);

@@ -168,7 +168,7 @@ static const char *describe_device(struct chrome *chrome, const struct chrome_ro
 	return name;
 }
 
-int chrome_device_of_pid(struct chrome *chrome, const char *pid, const struct chrome_number *number,
+int chrome_device_of_pid(struct chrome *chrome, const char *pid, const struct json_integer *number,
 			 uint32_t *ret_device)
 {
 	const struct chrome_row_name *row = chrome_names_row(&chrome->scan.names, pid, "");

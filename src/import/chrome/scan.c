@@ -354,7 +354,7 @@ int chrome_scan_read(struct chrome_scan *scan, struct import_source *source,
 
 int chrome_scan_set_clock(const struct chrome_scan *scan, struct import_target *target)
 {
-	const struct chrome_number *base_ns = &scan->names.document.base_ns;
+	const struct json_integer *base_ns = &scan->names.document.base_ns;
 	const int64_t since_2001 = 1000000000000000000;
 
 	if (base_ns->is_known && base_ns->value >= 0 && base_ns->value < 2 * since_2001)

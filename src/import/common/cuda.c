@@ -47,7 +47,7 @@ static uint16_t classify(const char *name)
 		{"Query", CUDA_NEVER_WAITS},
 		{"WaitEvent", CUDA_NEVER_WAITS},
 		{"Launch", CUDA_LAUNCHES},
-		{"Memcpy", CUDA_LAUNCHES | CUDA_BLOCKS},
+		{"Memcpy", CUDA_LAUNCHES},
 		{"Memset", CUDA_LAUNCHES},
 		{"StreamBeginCapture", CUDA_BEGINS_CAPTURE},
 		{"StreamEndCapture", CUDA_ENDS_CAPTURE},
@@ -58,8 +58,8 @@ static uint16_t classify(const char *name)
 	for (size_t i = 0; i < ARRAY_COUNT(parts); i++)
 		if (strstr(name, parts[i].part))
 			flags |= parts[i].flags;
-	if (strstr(name, "Async"))
-		flags &= ~(unsigned int)CUDA_BLOCKS;
+	if (flags & CUDA_LAUNCHES && import_call_waits(name))
+		flags |= CUDA_BLOCKS;
 	for (size_t i = 0; i < ARRAY_COUNT(launch_nothing); i++)
 		if (strstr(name, launch_nothing[i]) && !strstr(name, "GraphLaunch"))
 			flags &= ~(unsigned int)(CUDA_LAUNCHES | CUDA_BLOCKS);

@@ -13,18 +13,14 @@
 #include "import/common/strings.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 int import_strings_open(struct import_strings *strings, struct sqlite_file *file, const char *table,
 			const char *id, const char *text)
 {
 	const char *const columns[] = {text, id};
-	char where[32];
-	const struct sqlite_query query = {table, SQLITE_COLUMNS(columns, 2), where, NULL};
 
-	snprintf(where, sizeof(where), "%s = ?1", id);
-	return sqlite_cursor_open(&strings->cursor, file, &query);
+	return sqlite_texts_open(&strings->cursor, file, table, columns);
 }
 
 void import_strings_close(struct import_strings *strings)
@@ -36,14 +32,7 @@ void import_strings_close(struct import_strings *strings)
 
 int import_strings_read(struct import_strings *strings, int64_t id, const char **ret_text)
 {
-	int status = sqlite_cursor_restart(&strings->cursor, id, 0);
-
-	if (!status)
-		status = sqlite_cursor_next(&strings->cursor);
-	if (status < 0)
-		return status;
-	*ret_text = status ? sqlite_cursor_text(&strings->cursor, 0) : "";
-	return 0;
+	return sqlite_texts_read(&strings->cursor, id, ret_text);
 }
 
 int import_strings_find(struct import_strings *strings, int64_t id, const char **ret_text)

@@ -41,10 +41,10 @@ static int open_table(struct calls *calls, enum nsys_table table)
 	char order[128];
 	const struct sqlite_query query = {nsys_tables[table].name, nsys_tables[table].columns,
 					   NULL, order};
-	bool has;
-	int error = nsys_has_table(calls->nsys, query.table, &has);
+	bool can;
+	int error = nsys_can_read(calls->nsys, &query, &can);
 
-	if (error || !has)
+	if (error || !can)
 		return error;
 	snprintf(order, sizeof(order),
 		 "ifnull(correlationId, 0) << 24 | (ifnull(%s, %" PRIu64 ") >> 24 & 16777215)",
@@ -57,7 +57,8 @@ static int open_table(struct calls *calls, enum nsys_table table)
 static int find_default(struct nsys *nsys)
 {
 	const struct nsys_table_row *calls = &nsys_tables[NSYS_TABLE_CALLS];
-	const struct sqlite_query query = {calls->name, calls->columns};
+	const struct sqlite_query query = {calls->name,
+					   {calls->columns.names, calls->columns.count, 0}};
 	struct sqlite_cursor cursor = {0};
 	bool has;
 	int status = nsys_has_table(nsys, query.table, &has);

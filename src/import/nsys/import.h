@@ -68,6 +68,8 @@ static inline int64_t nsys_add(int64_t left, int64_t right)
 
 /* Whether the table exists and is plain. */
 int nsys_has_table(struct nsys *nsys, const char *table, bool *ret_has);
+/* The same, with the needed columns. A table that lacks one is a fault. */
+int nsys_can_read(struct nsys *nsys, const struct sqlite_query *query, bool *ret_can);
 /* Calls on_row for each row of a table that may be absent. */
 int nsys_each_row(struct nsys *nsys, const struct sqlite_query *query,
 		  int (*on_row)(void *context, const struct sqlite_cursor *row), void *context);

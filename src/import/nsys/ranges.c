@@ -365,7 +365,7 @@ static int read_overheads(struct nsys *nsys)
 
 int nsys_read_ranges(struct nsys *nsys)
 {
-	static const struct sqlite_query names = {"NVTX_EVENTS", SQLITE_COLUMNS(nvtx_columns, 3),
+	static const struct sqlite_query names = {"NVTX_EVENTS", SQLITE_COLUMNS(nvtx_columns, 0),
 						  "eventType IN (33, 75)", NULL};
 	static const struct sqlite_query all = {"NVTX_EVENTS", SQLITE_COLUMNS(nvtx_columns, 3)};
 	struct ranges ranges = {.nsys = nsys};

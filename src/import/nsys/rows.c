@@ -16,6 +16,11 @@ int nsys_has_table(struct nsys *nsys, const char *table, bool *ret_has)
 	return sqlite_file_has_table(&nsys->file, table, ret_has);
 }
 
+int nsys_can_read(struct nsys *nsys, const struct sqlite_query *query, bool *ret_can)
+{
+	return sqlite_file_can_read(&nsys->file, query, &nsys->faults, ret_can);
+}
+
 int nsys_each_row(struct nsys *nsys, const struct sqlite_query *query,
 		  int (*on_row)(void *context, const struct sqlite_cursor *row), void *context)
 {

@@ -17,14 +17,11 @@
 #include "import/nsys/import.h"
 #include "import/target.h"
 
-static const char *const columns[] = {"value", "id"};
-
 int nsys_texts_open(struct nsys *nsys)
 {
-	static const struct sqlite_query query = {"StringIds", SQLITE_COLUMNS(columns, 2),
-						  "id = ?1", NULL};
+	static const char *const columns[] = {"value", "id"};
 
-	return sqlite_cursor_open(&nsys->texts.cursor, &nsys->file, &query);
+	return sqlite_texts_open(&nsys->texts.cursor, &nsys->file, "StringIds", columns);
 }
 
 void nsys_texts_close(struct nsys *nsys)
@@ -36,14 +33,7 @@ void nsys_texts_close(struct nsys *nsys)
 
 int nsys_texts_get(struct nsys *nsys, int64_t id, const char **ret_text)
 {
-	int status = sqlite_cursor_restart(&nsys->texts.cursor, id, 0);
-
-	if (!status)
-		status = sqlite_cursor_next(&nsys->texts.cursor);
-	if (status < 0)
-		return status;
-	*ret_text = status ? sqlite_cursor_text(&nsys->texts.cursor, 0) : "";
-	return 0;
+	return sqlite_texts_read(&nsys->texts.cursor, id, ret_text);
 }
 
 static int look_up(struct nsys *nsys, int64_t id, uint32_t *ret_string)
