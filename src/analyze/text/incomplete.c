@@ -83,9 +83,11 @@ struct incomplete incomplete_analysis(const struct analysis *analysis)
 	if (analysis->checks.inexact)
 		append_note(&incomplete, "%" PRIu64 " %s not add up", analysis->checks.inexact,
 			    format_noun(analysis->checks.inexact, "account does", "accounts do"));
-	add_commands(&incomplete, ledger->in_flight_at_exit,
-		     model_imported_from(analysis->model) ? "without times in the imported file"
-							  : "in flight at exit");
+	if (ledger->in_flight_at_exit)
+		add_commands(&incomplete, ledger->in_flight_at_exit,
+			     model_imported_from(analysis->model)
+				     ? "without times in the imported file"
+				     : "in flight at exit");
 	add_commands(&incomplete, ledger->dropped, "dropped");
 	add_damage(&incomplete, &analysis->damage, lost, is_more, analysis_ends_early(analysis));
 	return incomplete;
