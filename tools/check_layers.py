@@ -37,7 +37,7 @@ MAY_INCLUDE = {
     "flame": ["base", "event", "analyze"],
     "page": ["base", "event", "analyze", "flame"],
     "export": ["base", "event", "analyze", "flame"],
-    "import": ["base", "event", "trace"],
+    "import": ["base", "event", "symbol", "trace"],
     "lib": ["event", "ring"],
     "cli": OWN_PROCESS,
 }

@@ -105,6 +105,8 @@ struct analysis_device {
 	const struct event_device *device; /* NULL: executions on devices without a row */
 	const char *name, *key, *vendor;
 	uint64_t launches, executions;
+	/* Threads without recorded functions were outside of calls while it was idle. */
+	bool has_unrecorded;
 	/* the members from here to all_timed describe the whole trace, not only the window */
 	bool is_measured; /* its account has commands, or it got none; false: all time is unknown */
 	bool is_counted, has_queue; /* is_counted: it has counters or samples; has_queue: a program
@@ -164,10 +166,11 @@ struct analysis_process {
 struct analysis_thread {
 	const struct event_thread *thread;
 	const char *name;
-	size_t process;   /* index into the analysis */
-	uint32_t stack;   /* one stack of the thread, preferably a call's; 0: none */
-	uint64_t samples; /* from sources that measure time */
-	bool has_times;   /* its switches are known; false: the times below are 0 */
+	size_t process;     /* index into the analysis */
+	uint32_t stack;     /* one stack of the thread, preferably a call's; 0: none */
+	uint64_t samples;   /* from sources that measure time */
+	bool has_functions; /* a tracer recorded functions or operators of it */
+	bool has_times;     /* its switches are known; false: the times below are 0 */
 	uint64_t on_cpu_ns, blocked_ns, preempted_ns;
 	uint64_t unknown_ns; /* rows of switches were lost then */
 };
@@ -393,6 +396,7 @@ struct analysis_state {
 	 * captured no stream */
 	uint32_t capture;
 	bool is_full;      /* API_…: a launch that waited because the command buffer was full */
+	bool is_dropped;   /* HOST: in functions that were too many to be kept */
 	uint64_t seen;     /* weight of samples, number of intervals, or ns in calls */
 	uint64_t known_ns; /* time in intervals whose stack was recorded */
 	/* BLOCKED, intervals shorter than 50 ms, by length class. In a row with a stack or a wait:
@@ -462,7 +466,8 @@ struct analysis_waited {
 	uint32_t thread;          /* id of the launching thread */
 	uint32_t function_string; /* the call that waited */
 	uint32_t stack;           /* its stack; 0: not known */
-	uint64_t count;           /* gaps that begin in the steady part */
+	uint64_t count;           /* gaps of the window that begin in the steady part */
+	uint64_t slowest_count;   /* … in the slowest iteration */
 	/* As account_steady.causes, and that of the slowest iteration. */
 	uint64_t steady[CAUSE_COUNT], slowest[CAUSE_COUNT];
 };

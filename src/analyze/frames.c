@@ -491,76 +491,92 @@ int frames_check(struct frames *frames, struct frames_files *ret_files)
 	return error;
 }
 
-/* Whether a file was installed, and is not the user's. */
-static bool is_installed(const char *path)
+static bool is_in_python(const char *path)
 {
-	static const char *const folders[] = {"/usr/lib", "/usr/include", "/lib", "/lib64", "/opt"};
-	static const char *const parts[] = {"/site-packages/", "/dist-packages/", "/lib/python3."};
+	static const char *const parts[] = {"/site-packages/", "/dist-packages/", "/lib/python3.",
+					    "/lib64/python3."};
 
-	for (size_t i = 0; i < ARRAY_COUNT(folders); i++)
-		if (strncmp(path, folders[i], strlen(folders[i])) == 0)
-			return true;
 	for (size_t i = 0; i < ARRAY_COUNT(parts); i++)
 		if (strstr(path, parts[i]))
 			return true;
 	return false;
 }
 
-/* PyTorch's timelines name a file below site-packages or the standard library without the folders
- * in front: "torch/nn/functional.py", "threading.py". */
-static bool is_installed_relative(const char *path)
+static bool begins_with_any(const char *path, const char *const *begins, size_t count)
 {
-	static const char *const packages[] = {"torch",
-					       "torchvision",
-					       "torchaudio",
-					       "transformers",
-					       "accelerate",
-					       "numpy",
-					       "PIL",
-					       "tqdm",
-					       "triton",
-					       "lightning",
-					       "pytorch_lightning",
-					       "deepspeed",
-					       "apex",
-					       "pandas",
-					       "scipy",
-					       "sklearn",
-					       "datasets",
-					       "timm",
-					       "einops",
-					       "xformers",
-					       "flash_attn",
-					       "diffusers",
-					       "fsspec",
-					       "concurrent",
-					       "multiprocessing",
-					       "importlib",
-					       "asyncio",
-					       "collections",
-					       "logging",
-					       "unittest",
-					       "json",
-					       "urllib",
-					       "email",
-					       "ctypes",
-					       "http"};
-	static const char *const modules[] = {
-		"threading.py", "contextlib.py",  "functools.py", "queue.py",       "selectors.py",
-		"socket.py",    "subprocess.py",  "typing.py",    "abc.py",         "enum.py",
-		"copy.py",      "random.py",      "tempfile.py",  "weakref.py",     "warnings.py",
-		"inspect.py",   "dataclasses.py", "os.py",        "re.py",          "runpy.py",
-		"pickle.py",    "traceback.py",   "linecache.py", "tokenize.py",    "codecs.py",
-		"shutil.py",    "pathlib.py",     "posixpath.py", "genericpath.py", "uuid.py"};
-	const size_t first = strcspn(path, "/");
-
-	for (size_t i = 0; path[first] && i < ARRAY_COUNT(packages); i++)
-		if (strlen(packages[i]) == first && strncmp(path, packages[i], first) == 0)
-			return true;
-	for (size_t i = 0; !path[first] && i < ARRAY_COUNT(modules); i++)
-		if (strcmp(path, modules[i]) == 0)
+	for (size_t i = 0; i < count; i++)
+		if (strncmp(path, begins[i], strlen(begins[i])) == 0)
 			return true;
 	return false;
+}
+
+/* Whether a library or a source file of one was installed, and is not the user's. */
+static bool is_installed(const char *path)
+{
+	static const char *const folders[] = {"/usr/lib/",     "/usr/lib32/", "/usr/lib64/",
+					      "/usr/include/", "/lib/",       "/lib32/",
+					      "/lib64/",       "/opt/"};
+
+	return is_in_python(path) || begins_with_any(path, folders, ARRAY_COUNT(folders));
+}
+
+/* The same for a Python file. Containers have the user's programs in /opt. */
+static bool is_installed_python(const char *path)
+{
+	return is_in_python(path) || (strncmp(path, "/opt/", 5) != 0 && is_installed(path));
+}
+
+/* PyTorch's timelines name a file below any folder of sys.path without that folder, the user's own
+ * ones too: "torch/nn/functional.py", "threading.py", "train.py". So only these count as installed:
+ * libraries whose name a folder of the user would hide from his program, and modules of Python
+ * without which PyTorch does not start, so that no file of the user can be imported in their place.
+ * A name that users choose ("datasets", "random.py") is taken for the user's. */
+static bool is_installed_relative(const char *path)
+{
+	static const char *const packages[] = {"torch/",
+					       "torchvision/",
+					       "torchaudio/",
+					       "transformers/",
+					       "accelerate/",
+					       "numpy/",
+					       "PIL/",
+					       "tqdm/",
+					       "triton/",
+					       "pytorch_lightning/",
+					       "deepspeed/",
+					       "pandas/",
+					       "scipy/",
+					       "sklearn/",
+					       "timm/",
+					       "einops/",
+					       "xformers/",
+					       "flash_attn/",
+					       "diffusers/",
+					       "fsspec/",
+					       "concurrent/futures/",
+					       "multiprocessing/",
+					       "importlib/",
+					       "asyncio/",
+					       "ctypes/",
+					       "collections/__init__.py",
+					       "logging/__init__.py",
+					       "json/decoder.py",
+					       "json/encoder.py",
+					       "unittest/mock.py",
+					       "urllib/request.py"};
+	static const char *const modules[] = {
+		"_collections_abc.py",  "abc.py",         "codecs.py",     "contextlib.py",
+		"copyreg.py",           "dataclasses.py", "enum.py",       "functools.py",
+		"genericpath.py",       "inspect.py",     "linecache.py",  "os.py",
+		"pathlib.py",           "posixpath.py",   "re.py",         "runpy.py",
+		"selectors.py",         "shutil.py",      "subprocess.py", "tempfile.py",
+		"threading.py",         "traceback.py",   "types.py",      "typing.py",
+		"typing_extensions.py", "weakref.py"};
+
+	for (size_t i = 0; i < ARRAY_COUNT(modules); i++)
+		if (strcmp(path, modules[i]) == 0)
+			return true;
+	return begins_with_any(path, packages, ARRAY_COUNT(packages));
 }
 
 /* "<frozen importlib._bootstrap>" and the like belong to Python; "<string>" and "<stdin>" do not.
@@ -572,7 +588,7 @@ static bool is_own_python(const struct frame_name *name)
 	if (!file)
 		return strncmp(name->function, "<built-in ", 10) != 0 &&
 		       strncmp(name->function, "nn.Module: ", 11) != 0;
-	return !is_installed(file) && !is_installed_relative(file) &&
+	return !is_installed_python(file) && !is_installed_relative(file) &&
 	       strncmp(file, "<frozen", 7) != 0 && strncmp(file, "<pyopencl", 9) != 0 &&
 	       strncmp(file, "<__array_", 9) != 0;
 }

@@ -12,6 +12,7 @@
  */
 #include "import/overhead.h"
 
+#include "base/array.h"
 #include "event/event.h"
 #include "import/target.h"
 
@@ -25,4 +26,23 @@ int import_overhead_make(struct import_target *target, const char *name, uint64_
 		error = import_target_text(target, name, &row.name_string);
 	*ret_range = row;
 	return error;
+}
+
+/* The kinds after the first count in the upper half of 32 bits. */
+const char *import_overhead_name(int64_t kind)
+{
+	static const char *const names[] = {
+		"flushing CUPTI's buffers",
+		"instrumenting code",
+		"CUPTI's own resources",
+		"loading a module",
+		"loading a function at its first use",
+		"command buffer full",
+		"requesting CUPTI's buffers",
+		"starting to record unified memory",
+	};
+
+	if (kind == 1)
+		return "compiling for the GPU";
+	return array_text(names, ARRAY_COUNT(names), (size_t)(kind >> 16) - 1, "other overhead");
 }

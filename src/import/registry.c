@@ -19,6 +19,7 @@ const struct importer *const importers[] = {
 	&import_rocprof_json,
 	&import_chrome,
 	&import_nsys,
+	&import_nvvp,
 	&import_perfetto,
 	&import_rocpd,
 	&import_rpd,

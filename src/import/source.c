@@ -7,8 +7,8 @@
  * Gives:    bytes or lines
  * Owns:     the file, 64 KiB of it, the current line; the temporary file of a compressed database
  * Fails:    -errno with a message; for a bad line it contains the line's number
- * Why a database is unpacked to a file: SQLite reads a file in any order. The unpacked file is at
- *           most 1 GiB and 100 times its compressed size, so that a small file cannot fill the disk
+ * Why a database is unpacked to a file: SQLite reads a file in any order. The stream's limit keeps
+ * a small file from filling the disk
  */
 #include "import/source.h"
 
@@ -27,9 +27,7 @@
 #include "base/string.h"
 #include "import/common/stream.h"
 
-enum { BUFFER_BYTES = IMPORT_PEEK_BYTES, UNPACKED_RATIO_MAX = 100 };
-
-#define UNPACKED_BYTES_FREE UINT64_C(1 << 30)
+enum { BUFFER_BYTES = IMPORT_PEEK_BYTES };
 
 struct import_source {
 	char *path;
@@ -144,20 +142,10 @@ int import_source_rewind(struct import_source *source)
 
 static int write_unpacked(struct import_source *source, const char *folder, int fd)
 {
-	uint64_t bytes = 0;
 	int status, error;
 
 	while ((status = fill_buffer(source)) > 0) {
-		size_t size = source->size - source->used;
-
-		bytes += size;
-		if (bytes > UNPACKED_BYTES_FREE &&
-		    bytes / UNPACKED_RATIO_MAX > import_stream_file_bytes(source->stream))
-			return error_set(-EFBIG,
-					 "the database is above 1 GiB and %d times its "
-					 "compressed size; decompress the file first",
-					 UNPACKED_RATIO_MAX);
-		error = write_all(fd, source->buffer + source->used, size);
+		error = write_all(fd, source->buffer + source->used, source->size - source->used);
 		if (error)
 			return error_set(error,
 					 "write the decompressed database into '%s': %s; set "

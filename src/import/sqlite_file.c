@@ -9,7 +9,8 @@
  * Fails:    -EBADMSG with the table, the row, the expected and the actual value
  * Why no views: a file of 24 KB can contain a view that never ends, or a text of 400 MB. Only plain
  *           tables are read, texts are limited to 1 MiB, and the number of SQLite's steps is
- *           limited by the size of the file.
+ *           limited by the size of the file. Rows may share one text of the file, so the bytes of
+ *           texts count as steps, too.
  */
 #include "import/sqlite_file.h"
 
@@ -28,11 +29,21 @@
 #define TEXT_BYTES_MAX (1 << 20) /* names of C++ templates reach some 100 KB */
 
 /* A row of a real file takes at least 70 bytes and about 40 of SQLite's steps. */
-#define STEPS_PER_CALL     10000 /* 0.1 ms */
-#define STEPS_FREE         UINT64_C(10000000)
-#define STEPS_PER_BYTE_MAX UINT64_C(50)
+#define STEPS_PER_CALL      10000 /* 0.1 ms */
+#define STEPS_FREE          UINT64_C(10000000)
+#define STEPS_PER_BYTE_MAX  UINT64_C(50)
+#define TEXT_BYTES_PER_STEP 4 /* to copy, hash and write them */
 
 /* ---- the file ---- */
+
+static int fail_steps(struct sqlite_file *file, const char *what)
+{
+	file->has_failed = true;
+	return error_set(-EBADMSG,
+			 "%s: SQLite did not finish in %" PRIu64
+			 " steps, which is more than a valid file of this size needs",
+			 what, file->steps_max);
+}
 
 static int fail_sqlite(struct sqlite_file *file, const char *what)
 {
@@ -42,19 +53,17 @@ static int fail_sqlite(struct sqlite_file *file, const char *what)
 	if (code == SQLITE_NOMEM)
 		return error_set(-ENOMEM, "%s: out of memory", what);
 	if (code == SQLITE_INTERRUPT)
-		return error_set(-EBADMSG,
-				 "%s: SQLite did not finish in %" PRIu64
-				 " steps, which is more than a valid file of this size needs",
-				 what, file->steps_max);
+		return fail_steps(file, what);
 	return error_set(-EBADMSG, "%s: %s", what, file->sqlite.errmsg(file->database));
 }
 
-static int fail_table(struct sqlite_file *file, const char *table)
+static int fail_table(struct sqlite_file *file, const char *table,
+		      int (*fail)(struct sqlite_file *file, const char *what))
 {
 	char what[128];
 
 	snprintf(what, sizeof(what), "table %s", table);
-	return fail_sqlite(file, what);
+	return fail(file, what);
 }
 
 /* Switches off views, triggers and functions, which a hostile file may have in its schema. */
@@ -123,6 +132,11 @@ void sqlite_file_close(struct sqlite_file *file)
 	*file = (struct sqlite_file){0};
 }
 
+void sqlite_file_set_limit(struct sqlite_file *file, size_t bytes)
+{
+	file->sqlite.limit(file->database, SQLITE_LIMIT_LENGTH, (int)bytes);
+}
+
 /* ---- the schema ---- */
 
 /* Calls on_row for each row of a query about the schema, whose ?1 is `name`. */
@@ -163,6 +177,15 @@ int sqlite_file_find_table(struct sqlite_file *file, const char *name, enum sqli
 			    "(SELECT 1 FROM pragma_table_xinfo(?1) WHERE hidden) END "
 			    "FROM sqlite_master WHERE name = ?1 AND type IN ('table', 'view')",
 			    name, on_schema, ret_table);
+}
+
+int sqlite_file_has_table(struct sqlite_file *file, const char *name, bool *ret_has)
+{
+	enum sqlite_table found;
+	int error = sqlite_file_find_table(file, name, &found);
+
+	*ret_has = found == SQLITE_TABLE_PLAIN;
+	return error;
 }
 
 struct table_names {
@@ -254,6 +277,19 @@ static int find_columns(struct sqlite_file *file, const struct sqlite_query *que
 	return error;
 }
 
+int sqlite_file_can_read(struct sqlite_file *file, const struct sqlite_query *query,
+			 struct import_faults *faults, bool *ret_can)
+{
+	uint64_t present;
+	int error = sqlite_file_has_table(file, query->table, ret_can);
+
+	if (error || !*ret_can)
+		return error;
+	error = find_columns(file, query, &present);
+	*ret_can = !error;
+	return error && !file->has_failed ? import_faults_add(faults, error) : error;
+}
+
 int sqlite_cursor_open(struct sqlite_cursor *cursor, struct sqlite_file *file,
 		       const struct sqlite_query *query)
 {
@@ -264,13 +300,15 @@ int sqlite_cursor_open(struct sqlite_cursor *cursor, struct sqlite_file *file,
 	error = find_columns(file, query, &cursor->present);
 	if (error)
 		return error;
+	cursor->columns_count = query->columns.count;
+	cursor->chance = (uint64_t)(uintptr_t)cursor; /* differs between runs */
 	cursor->has_id = cursor->present & 1 && strcmp(query->columns.names[0], "id") == 0;
 	format_query(&text, query, cursor->present);
 	error = text.error;
 	if (!error &&
 	    file->sqlite.prepare_v3(file->database, string_builder_text(&text), -1,
 				    SQLITE_PREPARE_NO_VTAB, &cursor->statement, NULL) != SQLITE_OK)
-		error = fail_table(file, query->table);
+		error = fail_table(file, query->table, fail_sqlite);
 	string_builder_fini(&text);
 	return error;
 }
@@ -282,14 +320,32 @@ void sqlite_cursor_close(struct sqlite_cursor *cursor)
 	*cursor = (struct sqlite_cursor){0};
 }
 
+/* SQLite copies all texts of a row, whether they are used or not. One column of each row, chosen at
+ * random, stands for all: a look at each costs 17 % of an import, and a file could avoid any other
+ * choice. */
+static int charge_texts(struct sqlite_cursor *row)
+{
+	struct sqlite_file *file = row->file;
+	int column, type;
+
+	row->chance = row->chance * UINT64_C(6364136223846793005) + 1442695040888963407;
+	column = (int)((row->chance >> 32) * row->columns_count >> 32);
+	type = file->sqlite.column_type(row->statement, column);
+	if (type != SQLITE_TEXT && type != SQLITE_BLOB)
+		return 1;
+	file->steps += (uint64_t)file->sqlite.column_bytes(row->statement, column) *
+		       row->columns_count / TEXT_BYTES_PER_STEP;
+	return file->steps > file->steps_max ? fail_table(file, row->table, fail_steps) : 1;
+}
+
 int sqlite_cursor_next(struct sqlite_cursor *cursor)
 {
 	const int status = cursor->file->sqlite.step(cursor->statement);
 
 	cursor->number++;
 	if (status == SQLITE_ROW)
-		return 1;
-	return status == SQLITE_DONE ? 0 : fail_table(cursor->file, cursor->table);
+		return charge_texts(cursor);
+	return status == SQLITE_DONE ? 0 : fail_table(cursor->file, cursor->table, fail_sqlite);
 }
 
 int sqlite_cursor_restart(struct sqlite_cursor *cursor, int64_t first, int64_t second)
@@ -304,8 +360,31 @@ int sqlite_cursor_restart(struct sqlite_cursor *cursor, int64_t first, int64_t s
 
 		/* out of range: the query has no such parameter */
 		if (status != SQLITE_OK && status != SQLITE_RANGE)
-			return fail_table(cursor->file, cursor->table);
+			return fail_table(cursor->file, cursor->table, fail_sqlite);
 	}
+	return 0;
+}
+
+int sqlite_texts_open(struct sqlite_cursor *cursor, struct sqlite_file *file, const char *table,
+		      const char *const columns[2])
+{
+	char where[32];
+	const struct sqlite_query query = {
+		.table = table, .columns = {columns, 2, 2}, .where = where};
+
+	snprintf(where, sizeof(where), "%s = ?1", columns[1]);
+	return sqlite_cursor_open(cursor, file, &query);
+}
+
+int sqlite_texts_read(struct sqlite_cursor *cursor, int64_t id, const char **ret_text)
+{
+	int status = sqlite_cursor_restart(cursor, id, 0);
+
+	if (!status)
+		status = sqlite_cursor_next(cursor);
+	if (status < 0)
+		return status;
+	*ret_text = status ? sqlite_cursor_text(cursor, 0) : "";
 	return 0;
 }
 
@@ -324,6 +403,17 @@ int sqlite_file_each_row(struct sqlite_file *file, const struct sqlite_query *qu
 	}
 	sqlite_cursor_close(&cursor);
 	return error ? error : status;
+}
+
+int sqlite_file_each_row_if_any(struct sqlite_file *file, const struct sqlite_query *query,
+				struct import_faults *faults,
+				int (*on_row)(void *context, const struct sqlite_cursor *row),
+				void *context)
+{
+	bool can;
+	int error = sqlite_file_can_read(file, query, faults, &can);
+
+	return error || !can ? error : sqlite_file_each_row(file, query, faults, on_row, context);
 }
 
 /* ---- values ---- */

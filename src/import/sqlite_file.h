@@ -20,8 +20,8 @@ struct import_faults;
 struct sqlite_file {
 	struct sqlite_library sqlite;
 	sqlite3 *database;
-	uint64_t steps, steps_max;
-	bool has_failed; /* the last error is SQLite's, not that of a row */
+	uint64_t steps, steps_max; /* SQLite's steps, and bytes of texts */
+	bool has_failed;           /* the last error is SQLite's, not that of a row */
 };
 
 /* Errors: -ENOENT without the library; -EBADMSG; -errno; all with a text. The caller closes the
@@ -29,12 +29,18 @@ struct sqlite_file {
 int sqlite_file_open(struct sqlite_file *file, const char *path);
 void sqlite_file_close(struct sqlite_file *file);
 
+/* Sets the max size of a text or blob, which is 1 MiB after opening. */
+void sqlite_file_set_limit(struct sqlite_file *file, size_t bytes);
+
 /* Type of a name in the schema: absent, a plain table, or one that SQLite would have to compute
  * (view, virtual table, generated columns). */
 enum sqlite_table { SQLITE_TABLE_ABSENT, SQLITE_TABLE_PLAIN, SQLITE_TABLE_COMPUTED };
 
 int sqlite_file_find_table(struct sqlite_file *file, const char *name,
 			   enum sqlite_table *ret_table);
+
+/* Whether it is a plain table. */
+int sqlite_file_has_table(struct sqlite_file *file, const char *name, bool *ret_has);
 
 /* Calls on_name for each plain table whose name begins with the prefix, in the order of names. */
 int sqlite_file_each_table(struct sqlite_file *file, const char *prefix,
@@ -69,6 +75,8 @@ struct sqlite_cursor {
 	sqlite3_stmt *statement;
 	const char *table; /* borrowed */
 	bool has_id;
+	size_t columns_count;
+	uint64_t chance;  /* chooses a column of each row */
 	uint64_t present; /* bit i: the table has column i */
 	uint64_t number;  /* number of the current row, from 1 */
 };
@@ -84,11 +92,27 @@ int sqlite_cursor_next(struct sqlite_cursor *cursor);
 /* Starts again with other values of ?1 and ?2. */
 int sqlite_cursor_restart(struct sqlite_cursor *cursor, int64_t first, int64_t second);
 
+/* A cursor on the texts of a table that has them by id. columns: of the text, of the id. */
+int sqlite_texts_open(struct sqlite_cursor *cursor, struct sqlite_file *file, const char *table,
+		      const char *const columns[2]);
+/* The text of an id; "" if there is none; valid until the next call. */
+int sqlite_texts_read(struct sqlite_cursor *cursor, int64_t id, const char **ret_text);
+
 /* Calls on_row for each row. Its -EBADMSG is added to `faults` unless SQLite failed. */
 int sqlite_file_each_row(struct sqlite_file *file, const struct sqlite_query *query,
 			 struct import_faults *faults,
 			 int (*on_row)(void *context, const struct sqlite_cursor *row),
 			 void *context);
+
+/* Whether the table is there with all needed columns. A missing column is added to `faults`. */
+int sqlite_file_can_read(struct sqlite_file *file, const struct sqlite_query *query,
+			 struct import_faults *faults, bool *ret_can);
+
+/* The same for a table that may be absent or lack needed columns. */
+int sqlite_file_each_row_if_any(struct sqlite_file *file, const struct sqlite_query *query,
+				struct import_faults *faults,
+				int (*on_row)(void *context, const struct sqlite_cursor *row),
+				void *context);
 
 /* Whether the value is not NULL. */
 bool sqlite_cursor_has(const struct sqlite_cursor *row, size_t column);

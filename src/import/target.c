@@ -377,6 +377,22 @@ int import_target_kernel(struct import_target *target, uint32_t process, const c
 	return error;
 }
 
+int import_target_binary(struct import_target *target, const void *bytes, size_t size,
+			 struct event_code *row)
+{
+	bool is_new = false;
+	int error =
+		trace_writer_content(target->writer, bytes, size, &row->hash_low, &row->hash_high);
+	const uint64_t key[] = {CODE_BINARY, row->process, row->device, row->hash_low,
+				row->hash_high};
+
+	row->type = CODE_BINARY;
+	row->size_bytes = size;
+	if (!error)
+		error = find_id(target, EVENT_CODE, key, sizeof(key), &row->id, &is_new);
+	return error || !is_new ? error : write_entity(target, EVENT_CODE, row);
+}
+
 int import_target_describe_series(struct import_target *target, const char *metric,
 				  const char *unit, struct event_series *row, uint32_t *ret_series)
 {

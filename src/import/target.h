@@ -85,6 +85,11 @@ int import_target_describe_queue(struct import_target *target, const char *key,
 int import_target_kernel(struct import_target *target, uint32_t process, const char *file,
 			 const char *name, uint32_t *ret_kernel);
 
+/* A code object with these bytes, which are copied. The row's hash, size and id are set; the same
+ * bytes on the same device are the same code object. */
+int import_target_binary(struct import_target *target, const void *bytes, size_t size,
+			 struct event_code *row);
+
 /* Id of the entity of any kind with this key. A new one is described by `row`, a struct event_… of
  * the kind, whose id is set. The key must differ from those of the functions above. */
 int import_target_entity(struct import_target *target, enum event_kind kind, const char *key,

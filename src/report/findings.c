@@ -236,7 +236,7 @@ static void say_launch_bound(const struct report *report, const struct finding *
 	struct verdict_place place;
 
 	say(sentence,
-	    "launch-bound: %" PRIu64 " launches were each followed by a wait, most in %.*s",
+	    "launch-bound: %" PRIu64 " launches were each followed by a wait, the longest in %.*s",
 	    finding_value(finding, "launches"), NAME_LENGTH,
 	    model_text(report->model, finding->waited->function_string, "a call"));
 	if (find_wait_place(report, finding->waited, &place))

@@ -278,13 +278,17 @@ int segment_write_needed(struct trace_writer *writer)
 		error = write_frames(writer);
 	while (!error && writer->stacks.needed.written < writer->stacks.needed.count)
 		error = write_nodes(writer);
-	return error;
+	if (error)
+		return error;
+	writer->stacks.needed_frames.count = writer->stacks.needed_frames.written = 0;
+	writer->stacks.needed.count = writer->stacks.needed.written = 0;
+	return 0;
 }
 
 static void forget_ids(struct needed_ids *needed)
 {
-	for (uint32_t i = 0; i < needed->count; i++)
-		needed->known[needed->ids[i] / 64] &= ~(UINT64_C(1) << needed->ids[i] % 64);
+	if (needed->known)
+		memset(needed->known, 0, needed->known_capacity * sizeof(*needed->known));
 	needed->count = needed->written = 0;
 }
 

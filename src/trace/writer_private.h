@@ -81,9 +81,9 @@ struct shortening {
 
 /* The ids of frames or stacks that a segment needs, written or not. */
 struct needed_ids {
-	uint64_t *known; /* one bit per id: needed, whether written or not */
-	uint32_t *ids;   /* in the order in which they became needed in this segment, callers before
-			    callees */
+	uint64_t *known; /* one bit per id: needed in this segment, whether written or not */
+	uint32_t *ids;   /* until all are written; in the order in which they became needed,
+			    callers before callees */
 	size_t known_capacity, ids_capacity;
 	uint32_t count, written;
 };

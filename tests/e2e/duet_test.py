@@ -22,6 +22,7 @@ import re
 import resource
 import shutil
 import signal
+import sqlite3
 import stat
 import subprocess
 import sys
@@ -175,6 +176,15 @@ def added_up(rows, key):
     return {name: row for name, row in sums.items() if row[0]}
 
 
+def sums_of(document):
+    """What a report and that of an import of its export have in common."""
+    return {"calls": {row["name"]: (row["count"], row["total_ns"]) for row in document["api"]},
+            "kernels": added_up(document["kernels"], "name"),
+            "copies": added_up(document["copies"], "direction"),
+            "others": added_up(document["other_commands"], "command"),
+            "busy": sorted(row["busy_ns"] for row in document["devices"] if row["busy_ns"])}
+
+
 class Suite:
     def __init__(self, needs_opencl=True):
         self.count = 0
@@ -252,6 +262,21 @@ class Suite:
         path = self.path(name)
         made = run([maker, "-", path], stdin="\n".join(lines).encode())
         self.equal(made.status, 0, f"make_trace: {text(made.stderr)}")
+        return path
+
+    def database(self, name, *parts):
+        """The path of a new SQLite database; each part is a script, or a function that fills a connection."""
+        path = self.path(name)
+        if os.path.exists(path):
+            os.unlink(path)
+        connection = sqlite3.connect(path)
+        for part in parts:
+            if callable(part):
+                part(connection)
+            else:
+                connection.executescript(part)
+        connection.commit()
+        connection.close()
         return path
 
     def generated(self, events, shape="mixed", seed=11):

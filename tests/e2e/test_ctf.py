@@ -246,6 +246,19 @@ with t.case("processors: switches and wakers as LTTng's kernel tracer writes the
     with open(os.path.join(folder, "metadata"), encoding="utf-8") as file:
         t.true('domain = "kernel"' in file.read(), "the domain of Trace Compass's kernel analyses")
 
+with t.case("processors: a thread that comes to another one has left the first"):
+    path = t.described("moved.duet", "window 0 9000", "process 1 100 render", "thread 1 1 name=main", "thread 2 1 name=worker",
+                       "switch 1 1000 in cpu=0", "switch 1 2000 in cpu=3", "switch 1 3000 blocked cpu=5",
+                       "switch 2 4000 in cpu=0", "switch 2 5000 blocked cpu=0")
+    folder = exported(path)
+    got = sorted((event.time, event.fields.get("prev_comm"), event.fields.get("next_comm"), event.fields.get("wait") or "")
+                 for event in events_of(folder) if event.name == "sched_switch")
+    nobody = "[idle or not recorded]"
+    t.equal(got, [(1000, nobody, "main", ""), (2000, nobody, "main", ""), (2000, "main", nobody, ""), (3000, "main", nobody, ""),
+                  (3000, "main", nobody, ""), (4000, nobody, "worker", ""), (5000, "worker", nobody, "")], "events")
+    printed, _ = babeltrace(folder)
+    t.equal(re.findall(r"cpu_id = (\d+)", printed), list("0033500"), "processors")
+
 with t.case("a part of a trace"):
     path = t.generated(10000)
     events = check_same(path, "--from", "1ms", "--to", "3ms")

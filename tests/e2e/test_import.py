@@ -11,12 +11,11 @@ import os
 import random
 import re
 import resource
-import sqlite3
 import stat
 
 import chrome_trace
 import duet_test
-from duet_test import DUET, ROOT, added_up, run, text
+from duet_test import DUET, ROOT, run, sums_of, text
 
 t = duet_test.Suite(needs_opencl=False)
 
@@ -258,14 +257,6 @@ with t.case("perf-script: invalid files"):
     refused("perf-script", head.encode() + b"\t00001234 a\0b (c)\n", "line 2", "a byte of 0")
 
 # ---- Chrome JSON ---------------------------------------------------------------------------------
-
-def sums_of(document):
-    return {"calls": {row["name"]: (row["count"], row["total_ns"]) for row in document["api"]},
-            "kernels": added_up(document["kernels"], "name"),
-            "copies": added_up(document["copies"], "direction"),
-            "others": added_up(document["other_commands"], "command"),
-            "busy": sorted(row["busy_ns"] for row in document["devices"] if row["busy_ns"])}
-
 
 def round_trip(path):
     out = t.path("out.json")
@@ -516,18 +507,6 @@ with open(os.path.join(ROOT, "tests", "golden", "export", "cpu_gpu.txt"), encodi
     CPU_GPU = file.read()
 
 
-def database(name, *scripts):
-    path = t.path(name)
-    if os.path.exists(path):
-        os.unlink(path)
-    connection = sqlite3.connect(path)
-    for script in scripts:
-        connection.executescript(script)
-    connection.commit()
-    connection.close()
-    return path
-
-
 def small():
     """1 s of processor time and 64 MiB of memory, no file larger than 1 MiB."""
     duet_test.default_signals()
@@ -537,13 +516,13 @@ def small():
 
 
 def rocm_refused(script, *expected):
-    with open(database("bad.db", ROCM, script), "rb") as file:
+    with open(t.database("bad.db", ROCM, script), "rb") as file:
         refused("rocm-trace-lite", file.read(), *expected)
 
 
 with t.case("rocm-trace-lite: kernels, queues, calls"):
     t.wanted()
-    path = imported("rocm-trace-lite", database("trace.db", ROCM))
+    path = imported("rocm-trace-lite", t.database("trace.db", ROCM))
     document = t.report(path)
     t.equal(sums_of(document)["kernels"], {"saxpy": (2, 2500), "gemm<float>": (1, 1000)}, "kernels")
     t.equal([row["name"] for row in document["devices"]], ["GPU 0", "GPU 1"], "devices")
@@ -587,7 +566,7 @@ with t.case("rocm-trace-lite: nothing of the file is executed"):
               WITH RECURSIVE c(x) AS (SELECT 10 UNION ALL SELECT x + 1 FROM c WHERE x < 6000)
               INSERT INTO rocpd_op SELECT x, 0, 0, 0, '', 1000, 2000, x, 2, 0 FROM c""", "steps"),
             ("UPDATE rocpd_string SET string = hex(zeroblob(600000)) WHERE id = 3", "too big")):
-        bad = database("hostile.db", ROCM, script)
+        bad = t.database("hostile.db", ROCM, script)
         result = run([DUET, "import", "-f", "rocm-trace-lite", "-o", t.path("hostile.duet"), bad], preexec_fn=small)
         t.equal(result.status, 1, f"{script}: {text(result.stderr)}")
         t.true(text(result.stderr).startswith("duet import: ") and expected in text(result.stderr), result.stderr)
@@ -595,7 +574,7 @@ with t.case("rocm-trace-lite: nothing of the file is executed"):
 
 with t.case("rocm-trace-lite: invalid files"):
     refused("rocm-trace-lite", "no database at all, but long enough to be a header of one" * 20, "not a database")
-    with open(database("other.db", "CREATE TABLE t(a)"), "rb") as file:
+    with open(t.database("other.db", "CREATE TABLE t(a)"), "rb") as file:
         refused("rocm-trace-lite", file.read(), "expected the tables rocpd_op and rocpd_string", "no such table")
     only = "DELETE FROM rocpd_op WHERE id != 2; DELETE FROM rocpd_api; "
     rocm_refused(only + "UPDATE rocpd_op SET end = 10", "the file has no valid row", "table rocpd_op, row 2", "'1500' and '10'")
@@ -608,7 +587,7 @@ with t.case("rocm-trace-lite: invalid files"):
     rocm_refused("ALTER TABLE rocpd_op DROP COLUMN gpuId", "table rocpd_op", "gpuId")
 
 with t.case("rocm-trace-lite: damaged databases"):
-    with open(database("trace.db", ROCM), "rb") as file:
+    with open(t.database("trace.db", ROCM), "rb") as file:
         whole = file.read()
     chance = random.Random(3)
     for turn in range(40):
@@ -636,7 +615,7 @@ with t.case("a broken line among others is left out, counted and shown"):
     path = faulty("chrome", '[{"ph":"X","name":"f","pid":1,"tid":1,"ts":1,"dur":2},{"ph":"X","name":"g","pid":1,"tid":1,"ts":1},'
                   '{"ph":"X","name":"h","pid":1,"tid":1,"ts":9,"dur":-1}]', "left out line 1, byte", "'ts' and 'dur'", "non-negative")
     t.equal(list(sums_of(t.report(path))["calls"]), ["f"], "calls")
-    with open(database("one.db", ROCM, "UPDATE rocpd_op SET end = 10 WHERE id = 2"), "rb") as file:
+    with open(t.database("one.db", ROCM, "UPDATE rocpd_op SET end = 10 WHERE id = 2"), "rb") as file:
         path = faulty("rocm-trace-lite", file.read(), "left out table rocpd_op, row 2", "'1500' and '10'")
     t.equal(sums_of(t.report(path))["kernels"], {"saxpy": (2, 2500)}, "kernels")
 

@@ -9,7 +9,6 @@ import io
 import json
 import os
 import resource
-import sqlite3
 import subprocess
 import tarfile
 
@@ -89,13 +88,7 @@ INSERT INTO rocpd_op VALUES(1, 0, 140001, 0, '', 1000, 3000, 1, 2);"""
 
 
 def database(script):
-    path = t.path("made.db")
-    if os.path.exists(path):
-        os.unlink(path)
-    connection = sqlite3.connect(path)
-    connection.executescript(script)
-    connection.close()
-    with open(path, "rb") as file:
+    with open(t.database("made.db", script), "rb") as file:
         return file.read()
 
 
@@ -111,6 +104,14 @@ with t.case("each format is recognized by its content"):
                           ("folded", "a;b 1\nnot a stack\n\nc;d 2\n")):
         path, _ = run_import(written("input", content))
         t.true(origin_of(path).startswith(f"from {name} '"), f"{content[:60]!r}: {origin_of(path)}")
+    for name, script in (
+            ("nvvp", "CREATE TABLE StringTable(_id_ INTEGER PRIMARY KEY, value); CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL(start, end);"),
+            ("nvvp", "CREATE TABLE StringTable(_id_ INTEGER PRIMARY KEY, value); CREATE TABLE CUPTI_ACTIVITY_KIND_MARKER(id, timestamp);"),
+            ("nsys", "CREATE TABLE StringIds(id, value); CREATE TABLE StringTable(a); CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL(start, end);"),
+            ("rocprof-compute", "CREATE TABLE compute_workload(workload_id); CREATE TABLE compute_kernel(kernel_uuid, workload_id, "
+                                "kernel_name);")):
+        path, _ = run_import(written("input", database(script)))
+        t.true(origin_of(path).startswith(f"from {name} '"), origin_of(path))
     path, _ = run_import(written("input", FOLDED), options=["-f", "auto"])
     t.true(origin_of(path).startswith("from folded '"), origin_of(path))
 
@@ -152,6 +153,15 @@ with t.case("a cut or damaged compressed file is refused"):
     for content in (packed[:-20], gzip.compress(torch(0).encode())[:-12], packed + b"tail of other bytes"):
         _, said = run_import(written("input", content), options=["-f", "chrome"], status=1)
         t.true("damaged or cut off" in said, said)
+
+with t.case("a small compressed file with a lot of data is refused"):
+    # a frame of zstd: a block of text, then blocks that repeat one byte 131072 times
+    head = b'{"traceEvents": ['
+    blocks = [len(head) << 3, 131072 << 3 | 2]
+    bomb = b"\x28\xb5\x2f\xfd\x00\x38" + blocks[0].to_bytes(3, "little") + head
+    bomb += (blocks[1].to_bytes(3, "little") + b" ") * 8200 + (blocks[1] | 1).to_bytes(3, "little") + b" "
+    _, said = run_import(written("input", bomb), options=["-f", "chrome"], status=1)
+    t.true("the file is above 1 GiB and 200 times its compressed size; decompress it first" in said, said)
 
 with t.case("an unknown file lists the formats"):
     formats = "name it with --format: perf-script, rocprofv3-json, "

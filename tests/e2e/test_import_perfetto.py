@@ -12,7 +12,7 @@ import struct
 import zlib
 
 import duet_test
-from duet_test import DUET, ROOT, added_up, run, text
+from duet_test import DUET, ROOT, run, sums_of, text
 
 t = duet_test.Suite(needs_opencl=False)
 
@@ -117,14 +117,6 @@ def event(time, kind, track, name=None, category=None, arguments=None, sequence=
 
 PROCESS = {60: {1: 10, 3: {1: 4711, 6: "train"}}, 10: 1}
 THREAD = {60: {1: 11, 5: 10, 4: {1: 4711, 2: 4712, 5: "main"}}, 10: 1}
-
-
-def sums_of(document):
-    return {"calls": {row["name"]: (row["count"], row["total_ns"]) for row in document["api"]},
-            "kernels": added_up(document["kernels"], "name"),
-            "copies": added_up(document["copies"], "direction"),
-            "others": added_up(document["other_commands"], "command"),
-            "busy": sorted(row["busy_ns"] for row in document["devices"] if row["busy_ns"])}
 
 
 # ---- duet's own files ------------------------------------------------------------------------------
@@ -350,6 +342,52 @@ with t.case("hostile files end soon, with little memory"):
                       f"'{written('hostile.pftrace', content)}'"], timeout=60)
         said = text(result.stderr) + text(result.stdout)
         t.true(words in said, f"'{words}' in: {said}")
+
+    inner = zlib.compress(trace({200: bytes(15 << 20)}))
+    refused(trace(*[{50: inner}] * 72), "the compressed packets are above 1 GiB and 200 times the size of the file")
+    long = trace(*(event(1 + i, BEGIN, 11, f"{i} " + "n" * 60000) for i in range(600)))
+    refused(long, "the names of the file need more than 32 MiB")
+
+with t.case("the end of a slice without a place closes no other"):
+    t.wanted()
+    most = 32768
+    other = {60: {1: 12, 5: 10, 4: {1: 4711, 2: 4713, 5: "other"}}, 10: 1}
+    packets = [PROCESS, THREAD, other, *(event(1 + i, BEGIN, 11, f"f{i % 5}") for i in range(most)),
+               event(50000, BEGIN, 11, "left out"), event(50001, BEGIN, 12, "left out, too"),
+               event(50002, END, 12), event(50003, BEGIN, 11, "inside"), event(50004, END, 11), event(50005, END, 11),
+               *(event(60000 + i, END, 11) for i in range(most))]
+    path = imported(written("places.pftrace", trace(*packets)))
+    t.true("3 slices left out: more than 32768" in notes_of(path) and "without begin or end" not in notes_of(path),
+           notes_of(path))
+    calls = rows_of(path, "api")
+    t.equal(sorted((row["end"] - 59999, -row["begin"]) for row in calls)[:2], [(0, -most + 1), (1, -most + 2)], "inner ones")
+    t.equal(len(calls), most, "slices")
+
+with t.case("a writer that clears its state goes on with the counters of CPUs"):
+    t.wanted()
+    counter = {60: {1: 13, 5: 10, 2: "bytes", 8: {5: 1}}, 10: 1}
+
+    def sample(time, total, **more):
+        return {8: time, 10: 1, 66: {1: 2, 2: 4711, 3: 4712, 5: 1, 6: total}, **more}
+
+    path = imported(written("cleared.pftrace", trace(
+        PROCESS, THREAD, counter, sample(1000, 100), event(1001, COUNTER, 13, body={30: 5}),
+        event(1002, COUNTER, 13, body={30: 6}), {13: 1, 10: 1}, sample(1003, 130), event(1004, COUNTER, 13, body={30: 7}))))
+    t.equal([row["weight"] for row in rows_of(path, "cpu_sample")], [100, 30], "weights")
+    t.equal([row["value"] for row in rows_of(path, "counter")], [5, 11, 7], "values")
+
+with t.case("counters of two processes of one name are two counters"):
+    t.wanted()
+    second = {60: {1: 20, 3: {1: 4800, 6: "train"}}, 10: 1}
+    path = imported(written("two.pftrace", trace(
+        PROCESS, second, *({60: {1: uuid, 5: parent, 2: "memory"}, 10: 1} for uuid, parent in ((13, 10), (23, 20), (33, 0))),
+        *({60: {1: uuid, 5: parent, 2: "rows", 8: {}}, 10: 1} for uuid, parent in ((14, 13), (24, 23), (34, 33))),
+        *(event(1000 + uuid, COUNTER, uuid, body={30: uuid}) for uuid in (14, 24, 34)))))
+    rows = rows_of(path)
+    pids = {row["id"]: row["pid"] for row in rows if row["kind"] == "process"}
+    t.equal(sorted((row["metric"], pids.get(row.get("process"), 0)) for row in rows if row["kind"] == "series"),
+            [("rows (memory)", 0), ("rows (memory)", 4711), ("rows (memory)", 4800)], "series")
+    t.equal([row["value"] for row in rows if row["kind"] == "counter"], [14, 24, 34], "values")
 
 with t.case("a number of one list is none of another"):
     t.wanted()

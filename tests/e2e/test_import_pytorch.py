@@ -3,6 +3,7 @@
 """duet import --format chrome: timelines of PyTorch. Stacks come from the slices around a call, each command of a graph has
 its call, and idle time names the innermost function.
 """
+import collections
 import json
 import os
 import random
@@ -117,6 +118,45 @@ with t.case("idle time names the innermost function; data loading is a kind of i
             [("data_loading", "main", 5), ("host_function", "prepare", 9)], "places")
     t.true("loaded data in enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__" in report["verdict"]["text"],
            report["verdict"]["text"])
+
+with t.case("a file of the user is not taken for one of a library"):
+    def place_of(*files):
+        nested = [slice_of("python_function", f"{file}({5 + i}): f{i}", 20 + i, 300 - 2 * i, **{"Python id": 1 + i})
+                  for i, file in enumerate(files)]
+        events = [call("cudaLaunchKernel", 0, 1, 1), command("a", 5, 10, 1), *nested,
+                  call("cudaLaunchKernel", 330, 1, 2), command("a", 335, 10, 2)]
+        cause = [row for row in t.report(imported(events))["verdict"]["causes"] if row["kind"] == "host_function"][0]
+        return cause.get("file"), cause.get("line")
+    for user in ("random.py", "queue.py", "datasets/coco.py", "http/server.py", "logging/setup.py", "json/load.py", "torch_utils/a.py",
+                 "/opt/ml/code/train.py", "/library/train.py", "/optimizer/train.py", "/home/me/site/packages/a.py", "numpy.py"):
+        t.equal(place_of("train.py", user), (user, 6), f"{user} is the user's")
+    for library in ("torch/nn/modules/linear.py", "threading.py", "enum.py", "transformers/trainer.py", "PIL/Image.py",
+                    "/opt/conda/lib/python3.11/random.py", "/usr/lib/python3/dist-packages/a.py", "logging/__init__.py",
+                    "/home/me/venv/lib/python3.12/site-packages/datasets/load.py"):
+        t.equal(place_of("train.py", library), ("train.py", 5), f"{library} is a library's")
+
+with t.case("more functions in one idle gap than are kept are not 'no function'"):
+    many = [slice_of("cpu_op", f"aten::op{i}", 20 + 10 * i, 9) for i in range(4000)]
+    events = [call("cudaLaunchKernel", 0, 1, 1), command("a", 5, 10, 1), *many,
+              call("cudaLaunchKernel", 40100, 1, 2), command("a", 40105, 10, 2)]
+    causes = [row for row in t.report(imported(events))["verdict"]["causes"] if row["kind"] == "host_function"]
+    sums = collections.Counter()
+    for row in causes:
+        sums["named" if "function" in row else row.get("what", "outside")] += row["ns"]
+    t.equal(sums["outside"], 40085000 - 4000 * 9000, f"outside of functions: {sums}")
+    t.true(20_000_000 < sums["more functions than duet keeps"] < 4000 * 9000, f"in functions that were dropped: {sums}")
+
+with t.case("a thread without recorded functions is not outside of them"):
+    here = [call("cudaLaunchKernel", 0, 1, 1), command("a", 5, 10, 1), slice_of("cpu_op", "aten::mm", 20, 30),
+            call("cudaLaunchKernel", 100, 1, 2), command("a", 105, 10, 2)]
+    there = [dict(event, pid=event["pid"] and PID + 1, tid=event["tid"] if event["pid"] == 0 else PID + 1,
+                  args=dict(event["args"], correlation=event["args"]["correlation"] + 10, **{"device": 1} if event["pid"] == 0 else {}))
+             for event in here if event["cat"] != "cpu_op"]
+    for event in there:
+        event["pid"] = event["pid"] or 1
+    path = imported([*here, *there])
+    t.equal([device["idle_kinds"]["host"] for device in t.report(path)["devices"]],
+            [{"host_function": 85000}, {"unknown": 85000}], "kinds")
 
 with t.case("the longer of two functions that begin at one time is outside"):
     events = [call("cudaLaunchKernel", 0, 1, 1), command("a", 5, 10, 1), slice_of("cpu_op", "inner", 20, 30),

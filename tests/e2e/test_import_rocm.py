@@ -9,9 +9,7 @@ import glob
 import gzip
 import io
 import json
-import os
 import resource
-import sqlite3
 
 import duet_test
 from duet_test import DUET, run, text
@@ -280,6 +278,19 @@ with t.case("rocprofv3-csv: a file alone"):
                 [("KERNEL_DISPATCH", 4, 1, TID, 1, "saxpy", 1, 10, 20)])
     t.equal([row["name"] for row in rows_of(imported("rocprofv3-csv", written("alone.csv", old)))["devices"]], ["GPU 4"], "agent")
 
+with t.case("rocprofv3-csv: rows of two processes"):
+    lines = csv_set()["hip_api_trace"].splitlines()
+    other = [line.replace(f'"{PID}"', f'"{PID + 1}"') for line in lines[1:]]
+    written("two_hip_api_trace.csv", "\n".join([lines[0], *(one for pair in zip(lines[1:], other) for one in pair)]))
+    written("two_kernel_trace.csv", csv_set()["kernel_trace"])
+    path = imported("rocprofv3-csv", t.path("two_hip_api_trace.csv"))
+    rows = rows_of(path)
+    pids = {row["id"]: row["pid"] for row in rows["processes"]}
+    threads = {row["id"]: pids[row["process"]] for row in rows["threads"]}
+    t.equal(collections.Counter(threads[row["thread"]] for row in rows["calls"])[PID + 1], len(CALLS), "calls of the second")
+    t.equal({threads[row["thread"]] for row in rows["launches"]}, {PID}, "kernels are those of the first")
+    t.true("4 rows without a process: attributed to the first of several" in notes_of(path), notes_of(path))
+
 CALL_HEADER = "Domain Function Process_Id Thread_Id Correlation_Id Start_Timestamp End_Timestamp"
 
 
@@ -381,19 +392,6 @@ CREATE VIEW api AS SELECT * FROM rocpd_api;
 SESSION = 1 << 32
 
 
-def database(name, script, fill=None):
-    path = t.path(name)
-    if os.path.exists(path):
-        os.unlink(path)
-    connection = sqlite3.connect(path)
-    connection.executescript(script)
-    if fill:
-        fill(connection)
-    connection.commit()
-    connection.close()
-    return path
-
-
 def fill_rpd(connection):
     names = {}
 
@@ -429,7 +427,7 @@ def fill_rpd(connection):
 
 
 with t.case("rpd: links, tasks of graphs, sizes, markers, clocks"):
-    path = imported("rpd", database("trace.rpd", RPD, fill_rpd))
+    path = imported("rpd", t.database("trace.rpd", RPD, fill_rpd))
     rows = rows_of(path)
     code = by_id(rows, "code")
     times = {row["correlation"]: row["started"] for row in rows["executions"]}
@@ -453,24 +451,24 @@ with t.case("rpd: two processes; the format rocm-trace-lite reads the same file"
         fill_rpd(connection)
         connection.execute(f"UPDATE rocpd_api SET pid = {PID + 1} WHERE id = {SESSION + 3}")
     for name in ("rpd", "rocm-trace-lite"):
-        rows = rows_of(imported(name, database("two.rpd", RPD, two)))
+        rows = rows_of(imported(name, t.database("two.rpd", RPD, two)))
         pids = {row["id"]: row["pid"] for row in rows["processes"]}
         t.equal(sorted((row["started"], pids[row["process"]]) for row in rows["executions"]),
                 [(1100, PID), (1500, PID), (3300, PID + 1), (5000, PID + 1), (9100, PID), (9510, PID)], "owners")
 
 with t.case("rpd: files without some tables, and with invalid rows"):
     for name in ("rocpd_api_ops", "rocpd_kernelapi", "rocpd_copyapi", "rocpd_monitor", "rocpd_metadata", "rocpd_api"):
-        rows = rows_of(imported("rpd", database("part.rpd", RPD, lambda db, name=name: (
+        rows = rows_of(imported("rpd", t.database("part.rpd", RPD, lambda db, name=name: (
             fill_rpd(db), db.execute("DROP VIEW api"), db.execute(f"DROP TABLE {name}")))))
         t.equal(len(rows["executions"]), 6, f"without {name}")
-    result = run([DUET, "import", "-f", "rpd", "-o", t.path("faulty.duet"), database("bad.rpd", RPD, lambda db: (
+    result = run([DUET, "import", "-f", "rpd", "-o", t.path("faulty.duet"), t.database("bad.rpd", RPD, lambda db: (
         fill_rpd(db), db.execute("UPDATE rocpd_monitor SET value = 'fast' WHERE id = 2"),
         db.execute(f"UPDATE rocpd_op SET end = 3 WHERE id = {SESSION + 1}")))])
     t.equal(result.status, 0, text(result.stderr))
     for words in ("table rocpd_monitor, row 2", "'fast'", "table rocpd_op, row 4294967297", "'1100' and '3'"):
         t.true(words in text(result.stderr), f"'{words}' in {text(result.stderr)}")
     endless = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT x AS api_id, x AS op_id FROM c"
-    refused("rpd", database("bad.rpd", RPD, lambda db: (fill_rpd(db), db.execute("DROP TABLE rocpd_api_ops"),
+    refused("rpd", t.database("bad.rpd", RPD, lambda db: (fill_rpd(db), db.execute("DROP TABLE rocpd_api_ops"),
                                                         db.execute(f"CREATE VIEW rocpd_api_ops AS {endless}"))),
             "'rocpd_api_ops', found a view")
 
@@ -575,7 +573,7 @@ def fill_rocpd(connection, uuid=UUID, pid=PID):
 
 
 with t.case("rocpd: links, queues, counters, markers, memory, samples"):
-    path = imported("rocpd", database("results.db", rocpd_schema(UUID), fill_rocpd))
+    path = imported("rocpd", t.database("results.db", rocpd_schema(UUID), fill_rocpd))
     got = check_run(path)
     t.equal([(row["name"], row["key"], row["compute_units"], row["memory_bytes"]) for row in got["devices"]],
             [("AMD Instinct MI300X", "0000:75:00.0", 304, 1 << 30)], "devices")
@@ -600,27 +598,27 @@ with t.case("rocpd: two recordings in one database"):
             if "CREATE TABLE" in statement and "metadata" not in statement:
                 connection.execute(statement)
         fill_rocpd(connection, "b2", PID + 1)
-    rows = rows_of(imported("rocpd", database("both.db", rocpd_schema(UUID), both)))
+    rows = rows_of(imported("rocpd", t.database("both.db", rocpd_schema(UUID), both)))
     t.equal((sorted(row["pid"] for row in rows["processes"]), len(rows["executions"]), len(rows["devices"])),
             ([PID, PID + 1], 10, 1), "processes, commands, devices")
 
 with t.case("rocpd: missing tables and columns, invalid rows, hostile schemas"):
     for name in ("region", "pmc_event", "sample", "track", "memory_copy", "memory_allocate", "info_pmc", "info_agent", "info_thread"):
-        rows = rows_of(imported("rocpd", database("part.db", rocpd_schema(UUID), lambda db, name=name: (
+        rows = rows_of(imported("rocpd", t.database("part.db", rocpd_schema(UUID), lambda db, name=name: (
             fill_rocpd(db), db.execute(f"DROP VIEW rocpd_{name}"), db.execute(f'DROP TABLE "rocpd_{name}{UUID}"')))))
         t.equal(len(rows["executions"]), 5 - (name == "memory_copy"), f"without {name}")
-    refused("rocpd", database("other.db", "CREATE TABLE t(a)"), "rocpd_metadata")
-    refused("rocpd", database("rpd.db", RPD, fill_rpd), "--format rpd")
-    result = run([DUET, "import", "-f", "rocpd", "-o", t.path("faulty.duet"), database("bad.db", rocpd_schema(UUID), lambda db: (
+    refused("rocpd", t.database("other.db", "CREATE TABLE t(a)"), "rocpd_metadata")
+    refused("rocpd", t.database("rpd.db", RPD, fill_rpd), "--format rpd")
+    result = run([DUET, "import", "-f", "rocpd", "-o", t.path("faulty.duet"), t.database("bad.db", rocpd_schema(UUID), lambda db: (
         fill_rocpd(db), db.execute(f'UPDATE "rocpd_kernel_dispatch{UUID}" SET end = 3 WHERE id = 1')))])
     t.equal((result.status, "kernel_dispatch" in text(result.stderr) and "'1100' and '3'" in text(result.stderr)), (0, True),
             text(result.stderr))
     endless = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT x AS id, x AS stack_id FROM c"
-    refused("rocpd", database("bad.db", rocpd_schema(UUID), lambda db: (
+    refused("rocpd", t.database("bad.db", rocpd_schema(UUID), lambda db: (
         fill_rocpd(db), db.execute("DROP VIEW rocpd_region"), db.execute(f'DROP TABLE "rocpd_region{UUID}"'),
         db.execute(f'CREATE VIEW "rocpd_region{UUID}" AS {endless}'))), "found a view")
     many = "".join(f'CREATE TABLE "rocpd_metadata{number}"(id);' for number in range(5000))
-    refused("rocpd", database("many.db", many), "at most 4096 tables")
+    refused("rocpd", t.database("many.db", many), "at most 4096 tables")
 
 
 # ---- any size ------------------------------------------------------------------------------------
@@ -641,7 +639,7 @@ with t.case("300,000 calls and kernels fit into 64 MiB of memory"):
         connection.execute(numbers + "INSERT INTO rocpd_op SELECT 300001 - x, 0, 0, 0, '', x * 100 + 5, x * 100 + 50, 3, 2 FROM c")
         connection.execute(numbers + "INSERT INTO rocpd_api_ops(api_id, op_id) SELECT x, 300001 - x FROM c")
 
-    big = database("big.rpd", RPD, fill_many)
+    big = t.database("big.rpd", RPD, fill_many)
     out = t.path("big.duet")
     result = run([DUET, "import", "-f", "rpd", "-o", out, big], preexec_fn=small)
     t.equal(result.status, 0, text(result.stderr))

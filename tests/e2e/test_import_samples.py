@@ -139,21 +139,10 @@ INSERT INTO compute_kernel_metric_value VALUES(1, 1, 1, 'Avg', 0.5), (2, 1, 2, '
 """
 
 
-def database(*scripts, name="compute.db"):
-    path = t.path(name)
-    if os.path.exists(path):
-        os.unlink(path)
-    base = sqlite3.connect(path)
-    for script in scripts:
-        base.executescript(script)
-    base.close()
-    return path
-
-
 with t.case("rocprof-compute: dispatches and PC samples"):
     t.wanted()
     out = t.path("compute.duet")
-    result = run([DUET, "import", "-o", out, database(COMPUTE)])
+    result = run([DUET, "import", "-o", out, t.database("compute.db", COMPUTE)])
     t.equal(result.status, 0, text(result.stderr))
     t.true("2 values left out: metrics" in text(result.stdout), text(result.stdout))
     report = t.report(out)
@@ -167,7 +156,7 @@ with t.case("rocprof-compute: dispatches and PC samples"):
 
 with t.case("rocprof-compute: what is invalid is left out, and a database without its tables is refused"):
     out = t.path("compute.duet")
-    result = run([DUET, "import", "-f", "rocprof-compute", "-o", out, database(
+    result = run([DUET, "import", "-f", "rocprof-compute", "-o", out, t.database("compute.db",
         COMPUTE, "INSERT INTO compute_dispatch VALUES(9, 77, 1, 0, 1, 2), (10, 1, 1, 0, 9, 2), (11, 1, 1, -1, 1, 2);"
         "INSERT INTO compute_pcsampling VALUES(9, 1, '', '', 1, -8, 1, 0, NULL), (10, 1, '', '', 1, 8, 0, 1, '{\"a\": [1]}');")])
     t.equal(result.status, 0, text(result.stderr))
@@ -175,7 +164,7 @@ with t.case("rocprof-compute: what is invalid is left out, and a database withou
         t.true(words in text(result.stderr), text(result.stderr))
     t.equal(t.report(out)["ledger"]["matched"], 4, "valid dispatches")
     for script in ("", "CREATE VIEW compute_workload AS SELECT 1 AS workload_id; CREATE VIEW compute_kernel AS SELECT 1 AS kernel_uuid;"):
-        path = database("CREATE TABLE other(a);", script, name="bad.db")
+        path = t.database("bad.db", "CREATE TABLE other(a);", script)
         result = run([DUET, "import", "-f", "rocprof-compute", "-o", t.path("no.duet"), path])
         t.equal(result.status, 1, text(result.stderr))
         t.true("expected a plain table compute_workload" in text(result.stderr), text(result.stderr))

@@ -359,6 +359,10 @@ with t.case("devices come first, processors have a row each, and many threads ar
     ran = {track.name: [(shown.names[item["what"]], item["begin"], item["end"]) for item in track.items()] for track in shown.of_kind("processor")}
     t.equal(ran, {"processor 0": [("t1 2001", 3400, 100000)], "processor 2": [("other 2061", 3100, 3200), ("t1 2001", 3200, 3300)]},
             "threads on processors")
+    moved = view(make("moved.duet", ["window 0 9000", "process 1 100 render", "thread 1 1 name=main", "switch 1 1000 in cpu=0",
+                                     "switch 1 2000 in cpu=3", "switch 1 3000 blocked cpu=5", "call 1 100 9000 call f"]))
+    t.equal({track.name: [(item["begin"], item["end"]) for item in track.items()] for track in moved.of_kind("processor")},
+            {"processor 0": [(1000, 2000)], "processor 3": [(2000, 3000)]}, "a thread is on one processor at a time")
     queue = shown.of_kind("queue")[0]
     t.equal([(track.kind, track.head["items"], track.head.get("parent") == queue.id) for track in shown.of_kind("queue", "transfers")],
             [("queue", 1, False), ("transfers", 1, True)], "kernels and transfers")

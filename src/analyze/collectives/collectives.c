@@ -20,10 +20,12 @@
 #include "analyze/model.h"
 #include "analyze/order.h"
 #include "base/array.h"
+#include "base/hash.h"
 #include "base/number.h"
 #include "base/pair_map.h"
 
-/* Max number of rows in unfinished operations. Beyond it all of them count as incomplete. */
+/* Max number of rows in unfinished operations. Beyond it all of them count as incomplete, and their
+ * later rows are ignored. */
 enum { MAX_WAITING = 1 << 20 };
 #define NO_MEMBER UINT32_MAX
 
@@ -36,6 +38,7 @@ struct member {
 
 struct operation {
 	uint32_t first, count; /* index of the newest member, or NO_MEMBER; number of members */
+	uint32_t next_free;    /* index of another closed operation, or NO_MEMBER */
 };
 
 struct pairing {
@@ -52,6 +55,9 @@ struct pairing {
 	size_t operations_count, operations_capacity;
 	struct member *waiting;
 	size_t waiting_count, waiting_capacity;
+	uint32_t free_operation, free_member; /* indices of unused places, or NO_MEMBER */
+	uint32_t members_count;               /* in open operations */
+	struct hash_map dropped; /* communicator -> the last operation that was forgotten */
 };
 
 static bool is_numbered(const struct event_collective *row)
@@ -154,20 +160,95 @@ static bool has_rank(const struct pairing *pairing, const struct operation *oper
 	return false;
 }
 
-/* Forgets the operations that are open. */
-static void drop_open(struct pairing *pairing)
+static void forget_members(struct pairing *pairing)
 {
-	pairing->result->incomplete += pairing->open.count;
 	pair_map_fini(&pairing->open);
 	pairing->operations_count = pairing->waiting_count = 0;
+	pairing->free_operation = pairing->free_member = NO_MEMBER;
+	pairing->members_count = 0;
 }
 
-/* Its members stay in the lists until no operation is open, so that no place need be searched. */
+/* Forgets the operations that are open, and what the other ranks will add to them. */
+static int drop_open(struct pairing *pairing)
+{
+	const struct pair_map *open = &pairing->open;
+	int error = 0;
+
+	for (size_t i = 0; i < open->capacity && !error; i++) {
+		const struct pair_slot *slot = &open->slots[i];
+
+		if (slot->value != PAIR_MAP_NONE &&
+		    slot->second > hash_map_get(&pairing->dropped, slot->first, 0))
+			error = hash_map_put(&pairing->dropped, slot->first, slot->second);
+	}
+	pairing->result->incomplete += open->count;
+	forget_members(pairing);
+	return error;
+}
+
+/* Gives the places of all members back. */
+static void empty_operation(struct pairing *pairing, struct operation *operation)
+{
+	uint32_t *end = &operation->first;
+
+	while (*end != NO_MEMBER)
+		end = &pairing->waiting[*end].next;
+	*end = pairing->free_member;
+	pairing->free_member = operation->first;
+	pairing->members_count -= operation->count;
+	*operation = (struct operation){NO_MEMBER, 0, NO_MEMBER};
+}
+
 static void close_operation(struct pairing *pairing, const struct event_collective *row)
 {
-	pair_map_remove(&pairing->open, row->communicator_string, row->sequence);
-	if (pairing->open.count == 0)
-		pairing->operations_count = pairing->waiting_count = 0;
+	const uint32_t index =
+		pair_map_remove(&pairing->open, row->communicator_string, row->sequence);
+	struct operation *operation = &pairing->operations[index];
+
+	empty_operation(pairing, operation);
+	operation->next_free = pairing->free_operation;
+	pairing->free_operation = index;
+}
+
+/* The open operation of a row, or a new one; NO_MEMBER: out of memory. */
+static uint32_t find_operation(struct pairing *pairing, const struct event_collective *row)
+{
+	uint32_t index = pair_map_find(&pairing->open, row->communicator_string, row->sequence);
+
+	if (index != PAIR_MAP_NONE)
+		return index;
+	index = pairing->free_operation;
+	if (index != NO_MEMBER)
+		pairing->free_operation = pairing->operations[index].next_free;
+	else if (array_append(pairing->operations, pairing->operations_capacity,
+			      pairing->operations_count,
+			      (struct operation){NO_MEMBER, 0, NO_MEMBER}))
+		return NO_MEMBER;
+	else
+		index = (uint32_t)pairing->operations_count - 1;
+	return pair_map_put(&pairing->open, row->communicator_string, row->sequence, index)
+		       ? NO_MEMBER
+		       : index;
+}
+
+static int put_member(struct pairing *pairing, struct operation *operation,
+		      const struct member *member)
+{
+	uint32_t index = pairing->free_member;
+
+	if (index != NO_MEMBER) {
+		pairing->free_member = pairing->waiting[index].next;
+		pairing->waiting[index] = *member;
+	} else {
+		if (array_append(pairing->waiting, pairing->waiting_capacity,
+				 pairing->waiting_count, *member))
+			return -ENOMEM;
+		index = (uint32_t)pairing->waiting_count - 1;
+	}
+	operation->first = index;
+	operation->count++;
+	pairing->members_count++;
+	return 0;
 }
 
 static int add_member(struct pairing *pairing, const struct event_collective *row)
@@ -177,23 +258,22 @@ static int add_member(struct pairing *pairing, const struct event_collective *ro
 	struct operation *operation;
 	uint32_t index;
 
-	if (pairing->waiting_count >= MAX_WAITING)
-		drop_open(pairing);
-	index = pair_map_add(&pairing->open, row->communicator_string, row->sequence,
-			     pairing->operations, pairing->operations_capacity,
-			     pairing->operations_count, (struct operation){NO_MEMBER, 0});
-	if (rank == PAIR_MAP_NONE || index == PAIR_MAP_NONE)
+	if (pairing->members_count >= MAX_WAITING && drop_open(pairing))
+		return -ENOMEM;
+	if (row->sequence <= hash_map_get(&pairing->dropped, row->communicator_string, 0))
+		return 0;
+	index = find_operation(pairing, row);
+	if (rank == PAIR_MAP_NONE || index == NO_MEMBER)
 		return -ENOMEM;
 	operation = &pairing->operations[index];
 	if (has_rank(pairing, operation, rank)) {
 		pairing->result->incomplete++;
-		*operation = (struct operation){NO_MEMBER, 0};
+		empty_operation(pairing, operation);
 	}
-	if (array_append(pairing->waiting, pairing->waiting_capacity, pairing->waiting_count,
-			 (struct member){rank, operation->first, row->begin, row->end, row->bytes}))
+	if (put_member(pairing, operation,
+		       &(struct member){rank, operation->first, row->begin, row->end, row->bytes}))
 		return -ENOMEM;
-	operation->first = (uint32_t)pairing->waiting_count - 1;
-	if (++operation->count < size)
+	if (operation->count < size)
 		return 0;
 	evaluate(pairing, operation);
 	close_operation(pairing, row);
@@ -248,6 +328,7 @@ static void pairing_fini(struct pairing *pairing)
 	pair_map_fini(&pairing->members);
 	pair_map_fini(&pairing->sizes);
 	pair_map_fini(&pairing->open);
+	hash_map_fini(&pairing->dropped);
 	free(pairing->operations);
 	free(pairing->waiting);
 }
@@ -256,13 +337,17 @@ int collectives_read(const struct model *model, uint64_t from_ns, uint64_t to_ns
 		     struct collectives *ret_collectives)
 {
 	struct collectives result = {0};
-	struct pairing pairing = {
-		.model = model, .from_ns = from_ns, .to_ns = to_ns, .result = &result};
+	struct pairing pairing = {.model = model,
+				  .from_ns = from_ns,
+				  .to_ns = to_ns,
+				  .result = &result,
+				  .free_operation = NO_MEMBER,
+				  .free_member = NO_MEMBER};
 	int error = each_row(&pairing, count_member);
 
 	if (!error)
 		error = each_row(&pairing, on_row);
-	drop_open(&pairing);
+	result.incomplete += pairing.open.count;
 	pairing_fini(&pairing);
 	if (error) {
 		collectives_fini(&result);

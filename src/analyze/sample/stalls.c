@@ -90,6 +90,33 @@ const struct stall_reason stall_reasons[] = {
 	{"not_selected", "NVIDIA",
 	 "the warp could issue, but another warp was chosen: there are enough warps",
 	 "usually no change is needed; with fewer warps, each warp could have more registers"},
+	{"instruction_fetch", "NVIDIA",
+	 "the next instruction was not in the instruction cache (GPUs before Volta)",
+	 "make hot code smaller: unroll less, inline less, keep loops short"},
+	{"execution_dependency", "NVIDIA",
+	 "the instruction waits for the result of an earlier one (GPUs before Volta)",
+	 "put independent instructions between producer and consumer: unroll loops, use several "
+	 "accumulators"},
+	{"memory_dependency", "NVIDIA",
+	 "the instruction waits for data from memory (GPUs before Volta)",
+	 "load data earlier and from neighbouring addresses, keep it in shared memory or "
+	 "registers, run more warps at once"},
+	{"texture", "NVIDIA", "too many requests to the texture unit are pending",
+	 "use fewer texture reads, and let neighbouring threads read neighbouring texels"},
+	{"synchronization", "NVIDIA",
+	 "the warp waits for the other warps of its block at a barrier (GPUs before Volta)",
+	 "use fewer barriers and smaller blocks, and give the warps equal work before the "
+	 "barrier"},
+	{"constant_memory_dependency", "NVIDIA",
+	 "the warp waits for a constant that was not in the cache for constants",
+	 "let all threads of a warp read the same constant, and keep constants together"},
+	{"pipe_busy", "NVIDIA",
+	 "the pipe that executes the instruction was full of instructions of other warps",
+	 "mix integer, floating-point and memory instructions, use fewer math functions"},
+	{"memory_throttle", "NVIDIA",
+	 "too many memory requests are pending, so no further one can be sent",
+	 "send fewer and wider requests: load several values at once from neighbouring "
+	 "addresses"},
 	{"long_scoreboard", "NVIDIA",
 	 "the warp waits for data from global or local memory, a texture or a surface",
 	 "load data earlier and from neighbouring addresses, keep it in shared memory or "

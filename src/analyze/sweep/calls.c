@@ -36,7 +36,7 @@ static bool is_one_place(const struct thread_call *a, const struct thread_call *
 {
 	return a->function == b->function && a->stack == b->stack && a->device == b->device &&
 	       a->is_own == b->is_own && a->is_wait == b->is_wait && a->capture == b->capture &&
-	       a->is_full == b->is_full;
+	       a->is_full == b->is_full && a->is_dropped == b->is_dropped;
 }
 
 /* An earlier call from the same place, with no moment between the two at which a gap may begin or
@@ -109,7 +109,29 @@ static void drop_half(struct thread_called *called)
 	called->count -= half;
 }
 
-void sweep_compact_called(struct sweep *sweep, struct thread_called *called, uint64_t now)
+/* The rest of the functions cannot represent the older half: its time is that of functions whose
+ * names are not known. */
+static void join_half(struct thread_called *functions)
+{
+	const size_t half = functions->count / 2;
+	struct thread_call joined = {.is_dropped = true,
+				     .begin = functions->calls[0].begin,
+				     .end = functions->calls[half - 1].end};
+
+	joined.from_ns = joined.begin;
+	joined.until_ns = joined.end;
+	for (size_t i = 0; i < half; i++)
+		if (functions->calls[i].function || functions->calls[i].is_dropped)
+			joined.inside_ns += functions->calls[i].inside_ns;
+	drop_half(functions);
+	memmove(functions->calls + 1, functions->calls,
+		functions->count * sizeof(*functions->calls));
+	functions->calls[0] = joined;
+	functions->count++;
+}
+
+void sweep_compact_called(struct sweep *sweep, struct thread_called *called, uint64_t now,
+			  bool is_functions)
 {
 	size_t kept_count = sweep_list_kept(sweep);
 
@@ -118,7 +140,9 @@ void sweep_compact_called(struct sweep *sweep, struct thread_called *called, uin
 	drop_old(called, earliest_gap(sweep->analysis));
 	merge(called, sweep->per_thread.kept, kept_count,
 	      now > sweep->delay_ns ? now - sweep->delay_ns : 0);
-	if (called->count >= MAX_CALLED)
+	if (called->count >= MAX_CALLED && is_functions)
+		join_half(called);
+	else if (called->count >= MAX_CALLED)
 		drop_half(called);
 	called->limit = called->count > MIN_CALLED / 2 ? 2 * called->count : MIN_CALLED;
 }
@@ -167,7 +191,7 @@ int sweep_note_call(struct sweep *sweep, size_t thread, const struct event_api *
 
 	if (begin == end && (!is_launch || is_separated(called, end)))
 		return 0;
-	sweep_compact_called(sweep, called, row->begin);
+	sweep_compact_called(sweep, called, row->begin, false);
 	stack = row->stack ? row->stack : earlier_stack(sweep, thread, row);
 	if (array_append(called->calls, called->capacity, called->count,
 			 (struct thread_call){.begin = begin,

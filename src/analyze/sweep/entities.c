@@ -34,8 +34,7 @@ static int make_devices(struct sweep *sweep)
 	analysis->devices = calloc(count + 1, sizeof(*analysis->devices));
 	sweep->per_thread.kept = calloc(count + 7, sizeof(*sweep->per_thread.kept));
 	sweep->lasts = calloc(count + 1, sizeof(*sweep->lasts));
-	if (!analysis->devices || !sweep->per_thread.kept || !sweep->lasts ||
-	    sweep_unplaced_init(&sweep->untimed.unplaced, count))
+	if (!analysis->devices || !sweep->per_thread.kept || !sweep->lasts)
 		return -ENOMEM;
 	analysis->devices_count = count;
 	for (size_t i = 0; i <= count; i++) {

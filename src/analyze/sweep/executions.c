@@ -14,7 +14,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "event/absent_call.h"
 
 static int count_zones(struct analysis_queue *queue, const struct event_execution *row)
 {
@@ -64,11 +63,6 @@ static int describe_dependency(struct sweep *sweep, const struct joined *joined,
 	command->dependency_end = sweep->join.correlate.commands[on].ended;
 	return sweep_find_dependency(sweep, path, &sweep->join.correlate.commands[on],
 				     &command->awaited);
-}
-
-bool sweep_is_absent(const struct sweep *sweep, const struct open_command *launch)
-{
-	return strcmp(model_text(sweep->analysis->model, launch->function, ""), ABSENT_CALL) == 0;
 }
 
 static void describe_way(struct sweep *sweep, const struct joined *joined,

@@ -107,7 +107,8 @@ int sweep_note_function(struct sweep *sweep, size_t thread, const struct event_a
 	if (row->begin >= row->end)
 		return 0;
 	sweep->analysis->cpu.has_functions = true;
-	sweep_compact_called(sweep, functions, row->begin);
+	sweep->analysis->cpu.threads[thread].has_functions = true;
+	sweep_compact_called(sweep, functions, row->begin, true);
 	return add_function(sweep, functions, &call);
 }
 
@@ -129,12 +130,14 @@ int sweep_on_piece(void *context, const struct account *account, const struct ac
 	const struct thread_called *functions = &sweep->per_thread.states[piece->thread].functions;
 	int error = sweep_on_calls(sweep, device, piece);
 
+	if (!error && piece->rest == CAUSE_HOST)
+		error = pair_map_put(&sweep->thread_states.idle_threads, device, piece->thread, 1);
 	for (size_t i = 0; i < functions->count && !error; i++) {
 		const struct thread_call *call = &functions->calls[i];
 		const struct observed_part part =
 			thread_call_overlap(call, piece->begin, piece->end);
 
-		if (part.by && call->function)
+		if (part.by && (call->function || call->is_dropped))
 			error = sweep_add_function(sweep, device, piece, call, part);
 	}
 	return error;

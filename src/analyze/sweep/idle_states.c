@@ -98,6 +98,7 @@ static int find_state(struct sweep *sweep, const struct found_state *found,
 						 .awaited_device = about->device,
 						 .capture = about->capture,
 						 .is_full = about->is_full,
+						 .is_dropped = about->is_dropped,
 						 .is_own = about->is_own},
 			ret_row);
 }
@@ -256,9 +257,10 @@ int sweep_add_function(struct sweep *sweep, size_t device, const struct account_
 {
 	struct found_state found = {
 		.device = device, .piece = piece, .doing = CAUSE_HOST, .stack = call->stack};
-	const struct state_wait about = {.capture = call->capture};
+	const struct state_wait about = {.capture = call->capture, .is_dropped = call->is_dropped};
 	struct analysis_state *row = NULL;
-	int error = call->capture ? sweep_find_wait(sweep, &about, &found.wait) : 0;
+	int error =
+		call->capture || call->is_dropped ? sweep_find_wait(sweep, &about, &found.wait) : 0;
 
 	if (!error)
 		error = find_state(sweep, &found, &row);
@@ -501,6 +503,18 @@ static int divide_group(struct division division, const struct account *account,
 	return error || !slowest_ns ? error : divide(division, slowest_ns);
 }
 
+/* Marks the devices of threads without recorded functions: whether they were in one is not known.
+ */
+static void mark_unrecorded(struct sweep *sweep)
+{
+	const struct pair_map *map = &sweep->thread_states.idle_threads;
+
+	for (size_t i = 0; i < map->capacity; i++)
+		if (map->slots[i].value != PAIR_MAP_NONE &&
+		    !sweep->analysis->cpu.threads[map->slots[i].second].has_functions)
+			sweep->analysis->devices[map->slots[i].first].has_unrecorded = true;
+}
+
 int sweep_close_states(struct sweep *sweep)
 {
 	struct analysis *analysis = sweep->analysis;
@@ -508,6 +522,7 @@ int sweep_close_states(struct sweep *sweep)
 	bool *seen = calloc(count + 1, sizeof(*seen));
 	int error = seen ? 0 : -ENOMEM;
 
+	mark_unrecorded(sweep);
 	if (seen)
 		mark_seen(&analysis->cpu, seen, count);
 	for (size_t i = 0; i < count && !error; i++) {

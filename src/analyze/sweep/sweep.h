@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyze/account/thread_call.h"
 #include "analyze/account/untimed_intervals.h"
 #include "analyze/analysis.h"
 #include "analyze/entity_index.h"
@@ -60,23 +61,7 @@ struct state_wait {
 	bool is_own;     /* preempted by a thread of its own process */
 	/* As in struct analysis_state; a capture has no waker. */
 	uint32_t capture;
-	bool is_full;
-};
-
-/* A call of a thread, or several merged calls from one place. */
-struct thread_call {
-	uint64_t begin, end;
-	uint64_t inside_ns;       /* time in the calls; less than end - begin if merged */
-	uint32_t function, stack; /* stack 0: not known */
-	uint32_t device;          /* index + 1 of the device that it waits for; 0: not known */
-	bool is_own; /* the guest recorded the stack with the call; otherwise a sample or a switch
-			inside of the call has it */
-	bool is_earlier; /* inside of an earlier call of the function by this thread */
-	bool is_wait, is_launch;
-	uint32_t capture; /* as in struct analysis_state */
-	bool is_full;
-	/* A part of a function or an operator: when that began and ended. */
-	uint64_t from_ns, until_ns;
+	bool is_full, is_dropped;
 };
 
 /* The last launch of a thread. */
@@ -87,13 +72,6 @@ struct thread_launch {
 	uint32_t function, stack;
 	uint32_t device;   /* index into the analysis */
 	bool is_awaitable; /* not a copy, and the thread has not waited since */
-};
-
-/* The calls of a thread that an open idle gap may still need, in the order of their begin. */
-struct thread_called {
-	struct thread_call *calls;
-	size_t count, capacity, limit;
-	uint64_t last_end;
 };
 
 /* The state of one thread, from its switches and samples: on a processor, or away from it. */
@@ -291,7 +269,8 @@ struct sweep_thread_states {
 	struct pair_map captures; /* (function, 0) -> enum capture_function */
 	struct state_wait *waits; /* owned; number 0 is none */
 	size_t waits_count, waits_capacity;
-	struct thread_called taken; /* scratch of sweep/functions.c */
+	struct thread_called taken;   /* scratch of sweep/functions.c */
+	struct pair_map idle_threads; /* (device, thread) with time outside of calls */
 };
 
 /* sample/runners.c and sample/instruction_rows.c */
@@ -410,8 +389,6 @@ int sweep_scout_launch(struct sweep *sweep, const struct event_launch *row);
 
 /* ---- sweep/executions.c ---- */
 
-/* An importer added the launch at its command's start; thread and times are not the call's. */
-bool sweep_is_absent(const struct sweep *sweep, const struct open_command *launch);
 int sweep_take_execution(struct sweep *sweep, const struct event_execution *row);
 int sweep_scout_execution(struct sweep *sweep, const struct event_execution *row);
 /* Matches a launch that was just opened with its execution, if that came before the launch. */
@@ -425,6 +402,8 @@ int sweep_count_call(struct sweep *sweep, size_t process, const struct event_api
 /* Counts a matched execution in the table of its class and returns the tag of the row. */
 int sweep_count_command(struct sweep *sweep, const struct joined *joined, bool in_window,
 			uint32_t *ret_tag);
+/* An importer added the launch at its command's start; thread and times are not the call's. */
+bool sweep_is_absent(const struct sweep *sweep, const struct open_command *launch);
 /* The name of the kernel, or of the command type for other commands and if launch is NULL. *ret_id
  * identifies the name. */
 const char *sweep_launch_name(const struct sweep *sweep, const struct open_command *launch,
@@ -702,8 +681,10 @@ int sweep_see_in_call(struct sweep *sweep, size_t thread, uint64_t time_ns, uint
 int sweep_note_full(struct sweep *sweep, size_t thread, uint64_t begin, uint64_t end);
 int sweep_on_calls(struct sweep *sweep, size_t device, const struct account_piece *piece);
 
-/* Drops and merges calls once their list is full. All later calls begin at `now` or after it. */
-void sweep_compact_called(struct sweep *sweep, struct thread_called *called, uint64_t now);
+/* Drops and merges calls once their list is full. All later calls begin at `now` or after it. If
+ * too much is left, the older half of the calls is dropped, and that of the functions is joined. */
+void sweep_compact_called(struct sweep *sweep, struct thread_called *called, uint64_t now,
+			  bool is_functions);
 /* The part of the calls that is in [begin, end). */
 struct observed_part thread_call_overlap(const struct thread_call *call, uint64_t begin,
 					 uint64_t end);

@@ -17,6 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "event/absent_call.h"
+
 static int call_row(struct sweep *sweep, const struct event_api *row, bool is_launch,
 		    struct analysis_call **ret_call)
 {
@@ -52,6 +54,11 @@ static int count_failure(struct sweep *sweep, enum analysis_failure_kind kind, u
 	if (!program->failures[index].stack)
 		program->failures[index].stack = stack;
 	return 0;
+}
+
+bool sweep_is_absent(const struct sweep *sweep, const struct open_command *launch)
+{
+	return strcmp(model_text(sweep->analysis->model, launch->function, ""), ABSENT_CALL) == 0;
 }
 
 const char *sweep_launch_name(const struct sweep *sweep, const struct open_command *launch,

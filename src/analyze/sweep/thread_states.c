@@ -263,5 +263,6 @@ void sweep_states_fini(struct sweep *sweep)
 	pair_map_fini(&states->gils.rows);
 	pair_map_fini(&states->wait_numbers);
 	pair_map_fini(&states->called_stacks);
+	pair_map_fini(&states->idle_threads);
 	pair_map_fini(&states->captures);
 }

@@ -20,16 +20,9 @@
 #include "base/array.h"
 #include "base/number.h"
 
-int sweep_unplaced_init(struct sweep_unplaced *unplaced, size_t device_count)
-{
-	unplaced->latest_enters = calloc(device_count + 1, sizeof(*unplaced->latest_enters));
-	return unplaced->latest_enters ? 0 : -ENOMEM;
-}
-
 void sweep_unplaced_fini(struct sweep_unplaced *unplaced)
 {
 	free(unplaced->launches);
-	free(unplaced->latest_enters);
 	free(unplaced->users);
 	pair_map_fini(&unplaced->users_index);
 }
@@ -43,13 +36,17 @@ int sweep_unplaced_add(struct sweep_unplaced *unplaced, uint32_t process, uint64
 int sweep_unplaced_note_user(struct sweep_unplaced *unplaced, uint32_t process, size_t device,
 			     uint64_t enter)
 {
-	const struct device_user user = {process, (uint32_t)device};
+	const uint32_t index =
+		pair_map_add(&unplaced->users_index, process, device, unplaced->users,
+			     unplaced->users_capacity, unplaced->users_count,
+			     (struct device_user){.process = process, .device = (uint32_t)device});
+	struct device_user *user;
 
-	unplaced->latest_enters[device] = larger(unplaced->latest_enters[device], enter);
-	return pair_map_add(&unplaced->users_index, process, device, unplaced->users,
-			    unplaced->users_capacity, unplaced->users_count, user) == PAIR_MAP_NONE
-		       ? -ENOMEM
-		       : 0;
+	if (index == PAIR_MAP_NONE)
+		return -ENOMEM;
+	user = &unplaced->users[index];
+	user->latest_enter = larger(user->latest_enter, enter);
+	return 0;
 }
 
 static int compare_launches(const void *left, const void *right)
@@ -64,8 +61,7 @@ static int compare_launches(const void *left, const void *right)
 static void place_earliest(const struct sweep_unplaced *unplaced, const struct device_user *user,
 			   struct account *account)
 {
-	const struct unplaced_launch latest = {user->process,
-					       unplaced->latest_enters[user->device]};
+	const struct unplaced_launch latest = {user->process, user->latest_enter};
 	const size_t first = LOWER_BOUND(unplaced->count, i,
 					 compare_launches(&unplaced->launches[i], &latest) <= 0);
 

@@ -23,22 +23,20 @@ struct unplaced_launch {
 
 /* A process that launched a command of a device. */
 struct device_user {
-	uint32_t process; /* id */
-	uint32_t device;  /* index */
+	uint32_t process;      /* id */
+	uint32_t device;       /* index */
+	uint64_t latest_enter; /* enter of its latest launch */
 };
 
 /* All zero before the first sweep_unplaced_init. */
 struct sweep_unplaced {
 	struct unplaced_launch *launches; /* owned */
 	size_t count, capacity;
-	uint64_t *latest_enters;   /* owned; by device index: enter of its latest launch */
 	struct device_user *users; /* owned */
 	size_t users_count, users_capacity;
 	struct pair_map users_index; /* (process, device) -> index of users */
 };
 
-/* Errors: -ENOMEM. */
-int sweep_unplaced_init(struct sweep_unplaced *unplaced, size_t device_count);
 void sweep_unplaced_fini(struct sweep_unplaced *unplaced);
 
 /* A launch without an execution. Errors: -ENOMEM. */

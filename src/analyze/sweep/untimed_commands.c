@@ -236,9 +236,6 @@ static int note_in_flight(struct sweep *sweep, const struct open_command *comman
 {
 	size_t device = sweep->analysis->queues[command->queue].device;
 
-	if (!list_of(sweep, command->queue) &&
-	    sweep_unplaced_add(&sweep->untimed.unplaced, command->process, command->enter))
-		return -ENOMEM;
 	account_in_flight(&sweep->analysis->devices[device].account, command->enter);
 	return add_untimed(sweep, device, command->enter, command->over_by);
 }
@@ -279,6 +276,9 @@ int sweep_note_all_in_flight(struct sweep *sweep)
 			continue;
 		note_longest(sweep, command);
 		error = note_in_flight(sweep, command);
+		if (!error && !list_of(sweep, command->queue))
+			error = sweep_unplaced_add(&sweep->untimed.unplaced, command->process,
+						   command->enter);
 	}
 	if (!error)
 		sweep_unplaced_place(&sweep->untimed.unplaced, sweep->analysis);

@@ -19,8 +19,10 @@
 
 /* The end of a wait and a launch take 8 us in Gaussian of Rodinia, and 895 us once of 8189 times;
  * on a busy machine the thread is woken milliseconds later. In a longer gap the device may have run
- * commands without a record. A copy that waits moves data through the host's memory at its end. */
-enum { MAX_GAP_NS = 10000000, MAX_COPY_END_NS = 100000 };
+ * commands without a record. A copy that waits moves data through the host's memory at its end. A
+ * call that waits for an unknown device may wait for another one. A command that starts later than
+ * MAX_LATENCY_NS after its call may wait for an event of another queue. */
+enum { MAX_GAP_NS = 10000000, MAX_UNSURE_NS = 100000, MAX_LATENCY_NS = 200000 };
 
 /* The thread's last wait before its launch, if that ended after the device had; for this device or
  * for one that is not known. A short command may end before the wait for it begins. */
@@ -36,15 +38,21 @@ static const struct thread_call *find_wait(const struct thread_called *called, s
 	return NULL;
 }
 
+/* Whether the wait, or its end, may be for something else than the device's commands. */
+static bool is_unsure(const struct sweep *sweep, const struct thread_call *wait)
+{
+	return wait->is_launch || (!wait->device && sweep->analysis->devices_count > 1);
+}
+
 /* Whether the end of the wait and the launch took three quarters of the gap. */
-static bool is_launching(const struct account_command *command, uint64_t begin,
-			 const struct thread_call *wait)
+static bool is_launching(const struct sweep *sweep, const struct account_command *command,
+			 uint64_t begin, const struct thread_call *wait)
 {
 	const uint64_t wait_ns =
 		command->at_enter.wait_ns - calls_until(command->calls, begin).wait_ns;
 	const uint64_t gap_ns = command->started - begin;
 
-	if (wait->is_launch && wait_ns > MAX_COPY_END_NS)
+	if (wait_ns > MAX_UNSURE_NS && is_unsure(sweep, wait))
 		return false;
 	return gap_ns - gap_ns / 4 <= wait_ns + (command->started - command->enter);
 }
@@ -54,7 +62,16 @@ static bool is_plain(const struct account_command *command, uint64_t begin)
 {
 	return command->has_launch && command->has_call && command->calls &&
 	       command->class != ACCOUNT_COPY && command->enter >= begin && !command->full_end &&
-	       !command->dependency_end;
+	       !command->dependency_end &&
+	       command->started <= add_saturated(command->exit, MAX_LATENCY_NS);
+}
+
+/* Whether a gap that begins then counts for this part of the window. */
+static bool is_inside(const struct account *account, const struct account_steady *part,
+		      uint64_t begin)
+{
+	return begin >= account->from && begin < account->to && begin >= part->from &&
+	       begin < part->to;
 }
 
 int sweep_find_waited(struct sweep *sweep, const struct joined *joined, uint32_t path,
@@ -74,7 +91,7 @@ int sweep_find_waited(struct sweep *sweep, const struct joined *joined, uint32_t
 		return 0;
 	wait = find_wait(&sweep->per_thread.states[command->thread].called, joined->device, begin,
 			 command->enter);
-	if (!wait || !is_launching(command, begin, wait))
+	if (!wait || !is_launching(sweep, command, begin, wait))
 		return 0;
 	index = sweep_rows_add(&sweep->paths.waited, (uint64_t)path << 32 | wait->stack,
 			       (uint64_t)wait->function << 32 | command->thread, program->waited,
@@ -86,7 +103,8 @@ int sweep_find_waited(struct sweep *sweep, const struct joined *joined, uint32_t
 	if (index == PAIR_MAP_NONE)
 		return -ENOMEM;
 	row = &program->waited[index];
-	row->count += begin >= account->steady.from && begin < account->steady.to;
+	row->count += is_inside(account, &account->steady, begin);
+	row->slowest_count += is_inside(account, &account->slowest, begin);
 	command->waited = index + 1;
 	return 0;
 }

@@ -19,13 +19,13 @@ int sweep_find_wait(struct sweep *sweep, const struct state_wait *wait, uint32_t
 {
 	const uint64_t first = (uint64_t)wait->string << 32 | wait->holder;
 	/* a call has no waker, and a wait no device and no capture */
-	const uint32_t kind =
-		wait->device << 3 | (wait->capture != 0) << 2 | wait->is_full << 1 | wait->is_own;
+	const uint32_t kind = wait->device << 4 | wait->is_dropped << 3 |
+			      (wait->capture != 0) << 2 | wait->is_full << 1 | wait->is_own;
 	const uint64_t second = (uint64_t)kind << 32 | wait->waker | wait->capture;
 	uint32_t number = pair_map_find(&sweep->thread_states.wait_numbers, first, second);
 
 	*ret_wait = 0;
-	if (!first && !wait->waker && !wait->capture)
+	if (!first && !wait->waker && !wait->capture && !wait->is_dropped)
 		return 0;
 	if (number == PAIR_MAP_NONE) {
 		number = (uint32_t)(sweep->thread_states.waits_count

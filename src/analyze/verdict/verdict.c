@@ -405,6 +405,13 @@ static const char *called_in(const struct maker *maker, const struct frame_name 
 	return loader ? loader : verdict_called_function(maker->frames, names, count);
 }
 
+/* Whether the time outside of recorded functions is that of threads without any. */
+static bool is_untraced(const struct maker *maker, const struct analysis_state *state)
+{
+	return state->doing == CAUSE_HOST && !state->stack && !state->wait &&
+	       maker->analysis->devices[state->device].has_unrecorded;
+}
+
 static int add_state(struct maker *maker, const struct analysis_state *state, bool has_place)
 {
 	struct verdict_cause cause = {
@@ -425,8 +432,11 @@ static int add_state(struct maker *maker, const struct analysis_state *state, bo
 	if (state->doing == CAUSE_ON_CPU)
 		cause.what = verdict_file_call(maker->frames, names, count);
 	if (state->doing == CAUSE_HOST)
-		cause.what = called_in(maker, names, count);
+		cause.what = state->is_dropped ? "more functions than duet keeps"
+					       : called_in(maker, names, count);
 	cause.kind = verdict_kind_of_state(maker->frames, state, cause.what, names, count);
+	if (is_untraced(maker, state))
+		cause.kind = VERDICT_UNKNOWN;
 	cause.own_kind = cause.kind == VERDICT_PREEMPTED
 				 ? verdict_kind_of_computing(maker->frames, names, count)
 				 : cause.kind;
@@ -583,7 +593,8 @@ static int add_launch_bound(struct maker *maker)
 			.own_kind = VERDICT_LAUNCH_BOUND,
 			.thread = row->thread,
 			.what = model_text(analysis->model, row->function_string, ""),
-			.times = row->count};
+			.times = maker->verdict->scope == VERDICT_SLOWEST ? row->slowest_count
+									  : row->count};
 
 		if (path->device != maker->verdict->device)
 			continue;

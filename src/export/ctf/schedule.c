@@ -46,13 +46,9 @@ static struct thread_words words_of(const struct ctf_schedule *schedule, uint32_
 	const struct event_thread *row = model_entity(model, EVENT_THREAD, id);
 	const struct event_process *process =
 		model_entity(model, EVENT_PROCESS, row ? row->process : 0);
-	struct thread_words words = {PROCESSORS_NO_THREAD, row ? row->tid : 0,
+	struct thread_words words = {processors_thread_name(model, id), row ? row->tid : 0,
 				     process ? process->pid : 0};
 
-	if (row)
-		words.name = model_text(model, row->name_string, "");
-	if (!*words.name && process)
-		words.name = model_text(model, process->name_string, "");
 	/* babeltrace2 2.0.4 prints the previous text in place of an empty one */
 	if (!*words.name)
 		words.name = "[none]";
@@ -91,14 +87,12 @@ static int find_stream(struct ctf_schedule *schedule, uint32_t cpu, struct ctf_s
 static struct ctf_stream *find_waker(struct ctf_schedule *schedule, uint32_t thread,
 				     uint64_t time_ns)
 {
-	const struct processors *processors = &schedule->processors;
+	uint32_t cpu;
 
-	for (size_t i = 0; thread && i < processors->count && i < schedule->count; i++)
-		if (processors->running[i] == (uint64_t)thread + 1)
-			return schedule->streams[i].file && schedule->streams[i].last_ns <= time_ns
-				       ? &schedule->streams[i]
-				       : NULL;
-	return NULL;
+	if (!processors_find(&schedule->processors, thread, &cpu) || cpu >= schedule->count ||
+	    !schedule->streams[cpu].file || schedule->streams[cpu].last_ns > time_ns)
+		return NULL;
+	return &schedule->streams[cpu];
 }
 
 /* ---- events ---- */

@@ -51,17 +51,6 @@ static uint32_t tid_of(const struct schedule *schedule, uint32_t id)
 	return row ? row->tid & INT32_MAX : 0;
 }
 
-static const char *name_of(const struct schedule *schedule, uint32_t id)
-{
-	const struct event_thread *row = model_entity(schedule->model, EVENT_THREAD, id);
-	const struct event_process *process =
-		model_entity(schedule->model, EVENT_PROCESS, row ? row->process : 0);
-	const char *name =
-		row ? model_text(schedule->model, row->name_string, "") : PROCESSORS_NO_THREAD;
-
-	return *name || !process ? name : model_text(schedule->model, process->name_string, "");
-}
-
 static void put_clock(struct schedule *schedule)
 {
 	struct protobuf *packet = &schedule->packets->packet;
@@ -80,10 +69,12 @@ static void put_switch(struct schedule *schedule, uint32_t previous, unsigned in
 	struct protobuf *packet = &schedule->packets->packet;
 	size_t begin = protobuf_begin(packet, PF_FTRACE_EVENT_SCHED_SWITCH);
 
-	protobuf_text(packet, PF_SCHED_SWITCH_FTRACE_EVENT_PREV_COMM, name_of(schedule, previous));
+	protobuf_text(packet, PF_SCHED_SWITCH_FTRACE_EVENT_PREV_COMM,
+		      processors_thread_name(schedule->model, previous));
 	protobuf_u64(packet, PF_SCHED_SWITCH_FTRACE_EVENT_PREV_PID, tid_of(schedule, previous));
 	protobuf_u64(packet, PF_SCHED_SWITCH_FTRACE_EVENT_PREV_STATE, state);
-	protobuf_text(packet, PF_SCHED_SWITCH_FTRACE_EVENT_NEXT_COMM, name_of(schedule, next));
+	protobuf_text(packet, PF_SCHED_SWITCH_FTRACE_EVENT_NEXT_COMM,
+		      processors_thread_name(schedule->model, next));
 	protobuf_u64(packet, PF_SCHED_SWITCH_FTRACE_EVENT_NEXT_PID, tid_of(schedule, next));
 	protobuf_end(packet, begin);
 }

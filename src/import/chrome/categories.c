@@ -18,6 +18,7 @@
 #include "base/array.h"
 #include "event/event.h"
 #include "import/chrome/file.h"
+#include "import/common/commands.h"
 
 uint32_t chrome_categories(const char *text)
 {
@@ -124,16 +125,6 @@ bool chrome_is_frame(const struct chrome_event *event)
 	return !*name;
 }
 
-/* A synchronous copy. From device to device it may return before its end. */
-static bool is_blocking_copy(const char *name)
-{
-	const char *copy = strstr(name, "Memcpy");
-
-	return copy && (strncmp(name, "cu", 2) == 0 || strncmp(name, "hip", 3) == 0) &&
-	       !strstr(copy, "Async") && !strstr(copy, "DtoD") && !strstr(copy, "Node") &&
-	       !strstr(copy, "Batch");
-}
-
 uint32_t chrome_call_type(const struct chrome_event *event)
 {
 	const char *name = string_builder_text(&event->name);
@@ -144,6 +135,5 @@ uint32_t chrome_call_type(const struct chrome_event *event)
 		return API_TYPE_FUNCTION;
 	if (event->categories & CATEGORY_OPERATOR)
 		return API_TYPE_OPERATOR;
-	return strstr(name, "Synchronize") || is_blocking_copy(name) ? API_TYPE_WAIT
-								     : API_TYPE_CALL;
+	return import_call_waits(name) ? API_TYPE_WAIT : API_TYPE_CALL;
 }

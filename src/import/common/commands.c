@@ -35,6 +35,27 @@ uint32_t import_command_of_call(const char *function)
 	return strstr(function, "GraphLaunch") ? COMMAND_GRAPH : COMMAND_KERNEL;
 }
 
+/* A synchronous copy. From device to device it may return before its end. */
+static bool is_blocking_copy(const char *name)
+{
+	const char *copy = strstr(name, "Memcpy");
+
+	return copy && (strncmp(name, "cu", 2) == 0 || strncmp(name, "hip", 3) == 0) &&
+	       !strstr(copy, "Async") && !strstr(copy, "DtoD") && !strstr(copy, "Node") &&
+	       !strstr(copy, "Batch");
+}
+
+bool import_call_waits(const char *function)
+{
+	static const char *const begins[] = {"hsa_signal_wait", "hsa_amd_signal_wait",
+					     "hsa_memory_copy"};
+
+	for (size_t i = 0; i < ARRAY_COUNT(begins); i++)
+		if (strncmp(function, begins[i], strlen(begins[i])) == 0)
+			return true;
+	return strstr(function, "Synchronize") || is_blocking_copy(function);
+}
+
 const char *import_device_name(const char *name, enum event_device_type *type)
 {
 	static const struct {

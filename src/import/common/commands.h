@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "event/event.h"
@@ -14,6 +15,11 @@ uint32_t import_command_named(const char *name, uint32_t otherwise);
 
 /* The command type that a launching function of CUDA or HIP launches. */
 uint32_t import_command_of_call(const char *function);
+
+/* Whether a function of CUDA, HIP or ROCr waits for the device, by its name: a synchronization or a
+ * synchronous copy. Some formats have a field or rows for it, which count instead: duet's own
+ * files, nsys. */
+bool import_call_waits(const char *function);
 
 /* The name of a device in duet's own exports, without its type in front. Sets *type if there is
  * one. */

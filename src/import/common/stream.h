@@ -15,12 +15,12 @@ struct import_stream;
 int import_stream_open(const char *path, struct import_stream **ret_stream);
 void import_stream_close(struct import_stream *stream); /* NULL-safe */
 
-/* Returns the number of bytes, 0 at the end, -errno with a text. */
+/* Returns the number of bytes, 0 at the end, -errno with a text; -EFBIG above 1 GiB and 200 times
+ * the compressed size. */
 ssize_t import_stream_read(struct import_stream *stream, void *buffer, size_t size);
 
 /* Starts again from the first byte. Errors: -ESPIPE without a text unless it is a regular file. */
 int import_stream_rewind(struct import_stream *stream);
 
-/* Whether what was read so far was compressed, and its size in the file. */
+/* Whether what was read so far was compressed. */
 bool import_stream_is_compressed(const struct import_stream *stream);
-uint64_t import_stream_file_bytes(const struct import_stream *stream);

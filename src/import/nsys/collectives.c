@@ -109,7 +109,7 @@ int nsys_collectives_add_kernel(struct nsys *nsys, uint32_t kernel, const char *
 				    (uint64_t)strings.communicator << 32 | strings.operation);
 }
 
-int nsys_collectives_add_command(struct nsys *nsys, const struct nsys_command *command,
+int nsys_collectives_add_command(struct nsys *nsys, const struct import_cuda_command *command,
 				 bool has_call)
 {
 	struct nsys_collectives *collectives = &nsys->collectives;

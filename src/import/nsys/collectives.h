@@ -14,7 +14,7 @@
 struct event_launch;
 struct event_range;
 struct nsys;
-struct nsys_command;
+struct import_cuda_command;
 struct record_sort;
 
 /* A rank of a communicator in one process. */
@@ -38,7 +38,7 @@ void nsys_collectives_fini(struct nsys_collectives *collectives);
 /* A new kernel. Errors: -ENOMEM. */
 int nsys_collectives_add_kernel(struct nsys *nsys, uint32_t kernel, const char *name);
 /* A command with its launch. has_call: the launch has its own call. */
-int nsys_collectives_add_command(struct nsys *nsys, const struct nsys_command *command,
+int nsys_collectives_add_command(struct nsys *nsys, const struct import_cuda_command *command,
 				 bool has_call);
 /* A range "nccl…" with its name and payload. */
 int nsys_collectives_add_range(struct nsys *nsys, const struct event_range *range, const char *name,

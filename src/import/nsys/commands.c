@@ -112,27 +112,6 @@ const struct nsys_table_row nsys_tables[NSYS_TABLES_COUNT] = {
 /* launchType from here on: a cooperative launch on one or several devices */
 enum { TYPE_COOPERATIVE = 2 };
 
-static void read_sizes(const struct sqlite_cursor *row, struct event_launch *launch)
-{
-	launch->dimensions = sqlite_cursor_has(row, KERNEL_GRID_X) ? 3 : 0;
-	for (size_t i = 0; i < launch->dimensions; i++) {
-		const int64_t groups = sqlite_cursor_number(row, KERNEL_GRID_X + i);
-		const int64_t items = sqlite_cursor_number(row, KERNEL_BLOCK_X + i);
-
-		launch->local_size[i] = items > 0 ? (uint64_t)items : 1;
-		if (__builtin_mul_overflow(groups > 0 ? (uint64_t)groups : 1, launch->local_size[i],
-					   &launch->global_size[i]))
-			launch->global_size[i] = UINT64_MAX;
-	}
-}
-
-static uint64_t positive(const struct sqlite_cursor *row, size_t column)
-{
-	const int64_t number = sqlite_cursor_number(row, column);
-
-	return number > 0 ? (uint64_t)number : 0;
-}
-
 static int describe_kernel(struct nsys *nsys, const struct sqlite_cursor *row, uint32_t device,
 			   uint32_t id)
 {
@@ -140,12 +119,14 @@ static int describe_kernel(struct nsys *nsys, const struct sqlite_cursor *row, u
 	int error = import_target_get(nsys->target, EVENT_CODE, id, &code);
 
 	code.device = device;
-	code.registers = (uint32_t)positive(row, KERNEL_REGISTERS);
+	code.registers = (uint32_t)import_cuda_positive(row, KERNEL_REGISTERS);
 	code.local_bytes = sqlite_cursor_has(row, KERNEL_STATIC)
-				   ? positive(row, KERNEL_STATIC) + positive(row, KERNEL_DYNAMIC)
+				   ? import_cuda_positive(row, KERNEL_STATIC) +
+					     import_cuda_positive(row, KERNEL_DYNAMIC)
 				   : CODE_UNKNOWN;
-	code.private_bytes =
-		sqlite_cursor_has(row, KERNEL_LOCAL) ? positive(row, KERNEL_LOCAL) : CODE_UNKNOWN;
+	code.private_bytes = sqlite_cursor_has(row, KERNEL_LOCAL)
+				     ? import_cuda_positive(row, KERNEL_LOCAL)
+				     : CODE_UNKNOWN;
 	return error ? error : import_target_update(nsys->target, EVENT_CODE, &code);
 }
 
@@ -178,49 +159,39 @@ static int find_kernel(struct nsys *nsys, const struct sqlite_cursor *row, uint3
 }
 
 static int read_kernel(struct nsys *nsys, const struct sqlite_cursor *row, uint32_t device,
-		       struct nsys_command *command)
+		       struct import_cuda_command *command)
 {
 	struct event_execution *execution = &command->row;
 
 	command->launch.command = COMMAND_KERNEL;
 	if (sqlite_cursor_number(row, KERNEL_LAUNCH_TYPE) >= TYPE_COOPERATIVE)
 		command->launch.flags = LAUNCH_COOPERATIVE;
-	execution->local_bytes =
-		(uint32_t)(positive(row, KERNEL_STATIC) + positive(row, KERNEL_DYNAMIC));
-	execution->graph = positive(row, KERNEL_GRAPH);
-	execution->graph_node = positive(row, KERNEL_GRAPH_NODE);
-	execution->cluster_x = (uint32_t)positive(row, KERNEL_CLUSTER_X);
-	execution->cluster_y = (uint32_t)positive(row, KERNEL_CLUSTER_X + 1);
-	execution->cluster_z = (uint32_t)positive(row, KERNEL_CLUSTER_X + 2);
-	read_sizes(row, &command->launch);
+	execution->local_bytes = (uint32_t)(import_cuda_positive(row, KERNEL_STATIC) +
+					    import_cuda_positive(row, KERNEL_DYNAMIC));
+	execution->graph = import_cuda_positive(row, KERNEL_GRAPH);
+	execution->graph_node = import_cuda_positive(row, KERNEL_GRAPH_NODE);
+	execution->cluster_x = (uint32_t)import_cuda_positive(row, KERNEL_CLUSTER_X);
+	execution->cluster_y = (uint32_t)import_cuda_positive(row, KERNEL_CLUSTER_X + 1);
+	execution->cluster_z = (uint32_t)import_cuda_positive(row, KERNEL_CLUSTER_X + 2);
+	import_cuda_read_sizes(row, KERNEL_GRID_X, &command->launch);
 	return find_kernel(nsys, row, command->row.process, device, &command->launch.kernel);
 }
 
 /* ---- copies ---- */
 
+/* nsys counts the kinds of memory from 0, CUPTI from 1. */
 static uint32_t memory_of(const struct sqlite_cursor *row, size_t column)
 {
-	static const uint32_t kinds[] = {
-		MEMORY_PAGEABLE, MEMORY_PINNED,        MEMORY_DEVICE,  MEMORY_ARRAY,
-		MEMORY_MANAGED,  MEMORY_DEVICE_STATIC, MEMORY_MANAGED,
-	};
-	const int64_t kind = sqlite_cursor_number(row, column);
-
-	return sqlite_cursor_has(row, column) && kind >= 0 && kind < (int64_t)ARRAY_COUNT(kinds)
-		       ? kinds[kind]
+	return sqlite_cursor_has(row, column)
+		       ? import_cuda_memory(sqlite_cursor_number(row, column) + 1)
 		       : MEMORY_UNKNOWN;
-}
-
-static bool is_on_device(uint32_t memory)
-{
-	return memory == MEMORY_DEVICE || memory == MEMORY_ARRAY || memory == MEMORY_DEVICE_STATIC;
 }
 
 /* The device of one end of a copy: the named one, otherwise that of the stream. */
 static int find_end(struct nsys *nsys, const struct sqlite_cursor *row, size_t column,
 		    uint32_t memory, uint32_t device, uint32_t *ret_device)
 {
-	*ret_device = is_on_device(memory) ? device : 0;
+	*ret_device = import_cuda_is_on_device(memory) ? device : 0;
 	return sqlite_cursor_has(row, column)
 		       ? nsys_machine_device(nsys, nsys_global(nsys, row),
 					     sqlite_cursor_number(row, column), ret_device)
@@ -228,34 +199,17 @@ static int find_end(struct nsys *nsys, const struct sqlite_cursor *row, size_t c
 }
 
 static int read_copy(struct nsys *nsys, const struct sqlite_cursor *row, uint32_t device,
-		     struct nsys_command *command)
+		     struct import_cuda_command *command)
 {
-	static const uint32_t kinds[] = {
-		[1] = COMMAND_WRITE,    [2] = COMMAND_READ,     [3] = COMMAND_WRITE,
-		[4] = COMMAND_READ,     [5] = COMMAND_COPY,     [6] = COMMAND_COPY,
-		[7] = COMMAND_COPY,     [8] = COMMAND_COPY,     [9] = COMMAND_COPY,
-		[10] = COMMAND_COPY,    [11] = COMMAND_MIGRATE, [12] = COMMAND_MIGRATE,
-		[13] = COMMAND_MIGRATE,
-	};
-	static const uint32_t causes[] = {
-		[1] = MIGRATION_REQUESTED,
-		[2] = MIGRATION_PAGE_FAULT,
-		[3] = MIGRATION_SPECULATIVE,
-		[4] = MIGRATION_EVICTION,
-	};
-	const int64_t kind = sqlite_cursor_number(row, COPY_KIND);
-	const int64_t cause = sqlite_cursor_number(row, COPY_CAUSE);
 	struct event_execution *execution = &command->row;
 	int error;
 
-	command->launch.command =
-		kind > 0 && kind < (int64_t)ARRAY_COUNT(kinds) ? kinds[kind] : COMMAND_COPY;
-	command->launch.bytes = positive(row, COPY_BYTES);
-	execution->graph_node = positive(row, COPY_GRAPH_NODE);
+	command->launch.command = import_cuda_copy(sqlite_cursor_number(row, COPY_KIND));
+	command->launch.bytes = import_cuda_positive(row, COPY_BYTES);
+	execution->graph_node = import_cuda_positive(row, COPY_GRAPH_NODE);
 	execution->source_memory = memory_of(row, COPY_SOURCE);
 	execution->destination_memory = memory_of(row, COPY_DESTINATION);
-	execution->migration =
-		cause > 0 && cause < (int64_t)ARRAY_COUNT(causes) ? causes[cause] : 0;
+	execution->migration = import_cuda_migration(sqlite_cursor_number(row, COPY_CAUSE));
 	error = find_end(nsys, row, COPY_SOURCE_DEVICE, execution->source_memory, device,
 			 &execution->source_device);
 	return error ? error
@@ -263,33 +217,35 @@ static int read_copy(struct nsys *nsys, const struct sqlite_cursor *row, uint32_
 				device, &execution->destination_device);
 }
 
-static void read_fill(const struct sqlite_cursor *row, struct nsys_command *command)
+static void read_fill(const struct sqlite_cursor *row, struct import_cuda_command *command)
 {
 	command->launch.command = COMMAND_FILL;
-	command->launch.bytes = positive(row, FILL_BYTES);
+	command->launch.bytes = import_cuda_positive(row, FILL_BYTES);
 	command->row.destination_memory = memory_of(row, FILL_MEMORY);
-	command->row.graph_node = positive(row, FILL_GRAPH_NODE);
+	command->row.graph_node = import_cuda_positive(row, FILL_GRAPH_NODE);
 }
 
-static void read_graph(const struct sqlite_cursor *row, struct nsys_command *command)
+static void read_graph(const struct sqlite_cursor *row, struct import_cuda_command *command)
 {
 	command->launch.command = COMMAND_GRAPH;
-	command->row.graph = positive(row, GRAPH_ID);
+	command->row.graph = import_cuda_positive(row, GRAPH_ID);
 }
 
 /* ---- all ---- */
 
 int nsys_commands_read(struct nsys *nsys, enum nsys_table table, const struct sqlite_cursor *row,
-		       struct nsys_command *ret_command)
+		       struct import_cuda_command *ret_command)
 {
 	const struct nsys_stream stream = {
 		.global = (uint64_t)nsys_global(nsys, row),
 		.device = sqlite_cursor_number(row, NSYS_DEVICE),
 		.context = sqlite_cursor_number(row, NSYS_CONTEXT),
 		.stream = sqlite_cursor_number(row, NSYS_STREAM),
-		.green = (uint32_t)(positive(row, NSYS_GREEN) ? positive(row, NSYS_GREEN) + 1 : 0),
+		.green = (uint32_t)(import_cuda_positive(row, NSYS_GREEN)
+					    ? import_cuda_positive(row, NSYS_GREEN) + 1
+					    : 0),
 	};
-	struct nsys_command command = {.row.valid = EXECUTION_STARTED | EXECUTION_ENDED};
+	struct import_cuda_command command = {.row.valid = EXECUTION_STARTED | EXECUTION_ENDED};
 	uint32_t device = 0;
 	int error =
 		sqlite_cursor_take_times(row, NSYS_START, &command.row.started, &command.row.ended);

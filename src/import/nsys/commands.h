@@ -28,12 +28,6 @@ struct nsys_table_row {
 };
 extern const struct nsys_table_row nsys_tables[NSYS_TABLES_COUNT];
 
-/* A command and the members of its launch that the command's row contains. */
-struct nsys_command {
-	struct event_execution row;
-	struct event_launch launch;
-};
-
 /* Reads the row of a command. */
 int nsys_commands_read(struct nsys *nsys, enum nsys_table table, const struct sqlite_cursor *cursor,
-		       struct nsys_command *ret_command);
+		       struct import_cuda_command *ret_command);

@@ -13,38 +13,22 @@
 #include <stdint.h>
 
 #include "base/hash.h"
+#include "import/common/cuda_join.h"
 #include "import/faults.h"
 #include "import/nsys/collectives.h"
 #include "import/sqlite_file.h"
 
 struct import_target;
-struct event_launch;
 
 /* Ids of StringIds are dense; texts with larger ids are looked up at each use. */
 #define NSYS_CACHED_MAX (UINT32_C(1) << 21)
-
-enum nsys_function_flag {
-	NSYS_WAITS = 1,        /* waits for the device: cudaDeviceSynchronize */
-	NSYS_WAITS_STREAM = 2, /* cudaStreamSynchronize */
-	NSYS_NEVER_WAITS = 4,  /* has a row of synchronization and does not wait: cudaEventQuery */
-	NSYS_LAUNCHES = 8,     /* cudaLaunchKernel */
-	NSYS_BLOCKS = 16,      /* a copy without "Async" */
-	NSYS_BEGINS_CAPTURE = 32,
-	NSYS_ENDS_CAPTURE = 64
-};
-
-struct nsys_function {
-	uint32_t string;  /* in the trace; 0: not looked up */
-	uint16_t flags;   /* enum nsys_function_flag */
-	uint16_t command; /* that it launches */
-};
 
 /* Texts of StringIds by their id. */
 struct nsys_texts {
 	struct sqlite_cursor cursor;
 	uint32_t *strings; /* ids of the trace, + 1; 0: not looked up */
 	size_t strings_capacity;
-	struct nsys_function *functions;
+	struct import_cuda_function *functions;
 	size_t functions_capacity;
 };
 
@@ -68,12 +52,10 @@ struct nsys {
 	struct nsys_machine machine;
 	struct hash_map frames;  /* symbol, module, mode -> frame */
 	uint64_t default_global; /* process of rows in tables without a column for it */
-	uint32_t absent;         /* function of launches that are not in the file */
-	bool has_executions;     /* a table of commands exists */
+	struct import_cuda_join join;
 	bool has_start;
 	struct nsys_collectives collectives;
 	uint64_t rows; /* usable */
-	uint64_t made_up, captured, unexecuted;
 };
 
 /* The sum of two numbers of a file, which may overflow. */
@@ -86,6 +68,8 @@ static inline int64_t nsys_add(int64_t left, int64_t right)
 
 /* Whether the table exists and is plain. */
 int nsys_has_table(struct nsys *nsys, const char *table, bool *ret_has);
+/* The same, with the needed columns. A table that lacks one is a fault. */
+int nsys_can_read(struct nsys *nsys, const struct sqlite_query *query, bool *ret_can);
 /* Calls on_row for each row of a table that may be absent. */
 int nsys_each_row(struct nsys *nsys, const struct sqlite_query *query,
 		  int (*on_row)(void *context, const struct sqlite_cursor *row), void *context);
@@ -113,7 +97,7 @@ int nsys_texts_get(struct nsys *nsys, int64_t id, const char **ret_text);
 /* The same as a string of the trace. */
 int nsys_texts_string(struct nsys *nsys, int64_t id, uint32_t *ret_string);
 /* A function of CUDA's API, without the version at the end of its name. */
-int nsys_texts_function(struct nsys *nsys, int64_t id, struct nsys_function *ret_function);
+int nsys_texts_function(struct nsys *nsys, int64_t id, struct import_cuda_function *ret_function);
 
 /* ---- machine.c ---- */
 
@@ -122,7 +106,6 @@ void nsys_machine_close(struct nsys *nsys);
 /* global: globalPid or globalTid. */
 int nsys_machine_process(struct nsys *nsys, uint64_t global, uint32_t *ret_process);
 int nsys_machine_thread(struct nsys *nsys, uint64_t global, uint32_t *ret_thread);
-int nsys_machine_unknown_thread(struct nsys *nsys, uint32_t process, uint32_t *ret_thread);
 /* devices.c; device: its number in the process. */
 int nsys_machine_device(struct nsys *nsys, uint64_t global, int64_t device, uint32_t *ret_device);
 

@@ -145,11 +145,6 @@ int nsys_machine_thread(struct nsys *nsys, uint64_t global, uint32_t *ret_thread
 	return error ? error : hash_map_put(&nsys->machine.threads, global, *ret_thread);
 }
 
-int nsys_machine_unknown_thread(struct nsys *nsys, uint32_t process, uint32_t *ret_thread)
-{
-	return import_target_thread(nsys->target, process, 0, "[unknown thread]", ret_thread);
-}
-
 /* ---- streams ---- */
 
 static int make_queue(struct nsys *nsys, const struct nsys_stream *stream, uint32_t *ret_queue)

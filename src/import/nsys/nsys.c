@@ -13,12 +13,10 @@
 #include "import/nsys/import.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/format.h"
-#include "event/absent_call.h"
 #include "import/formats.h"
 #include "import/common/probe.h"
 #include "import/source.h"
@@ -56,19 +54,6 @@ static int read_tables(struct nsys *nsys)
 	return error;
 }
 
-static void put_notes(const struct nsys *nsys)
-{
-	struct import_target *target = nsys->target;
-
-	import_target_note_count(target, nsys->made_up, "command", "commands",
-				 "without a call: duet adds a launch of no duration");
-	import_target_note_count(target, nsys->captured, "launch", "launches",
-				 "under a stream capture: imported as a call, because it became a "
-				 "node of a graph");
-	import_target_note_count(target, nsys->unexecuted, "launch", "launches",
-				 "without a command in the file");
-}
-
 static int read_nsys(struct import_source *source, struct import_target *target)
 {
 	struct nsys nsys = {.target = target, .faults = {target, "row", "rows"}};
@@ -78,13 +63,14 @@ static int read_nsys(struct import_source *source, struct import_target *target)
 		return error;
 	error = sqlite_file_open(&nsys.file, import_source_path(source));
 	if (!error)
-		error = import_target_text(target, ABSENT_CALL, &nsys.absent);
+		error = import_cuda_join_open(&nsys.join, target);
 	if (!error)
 		error = read_tables(&nsys);
 	if (!error)
 		error = import_faults_end(&nsys.faults, nsys.rows, "row");
 	if (!error)
-		put_notes(&nsys);
+		import_cuda_join_put_notes(&nsys.join);
+	import_cuda_join_close(&nsys.join);
 	nsys_texts_close(&nsys);
 	nsys_machine_close(&nsys);
 	nsys_collectives_fini(&nsys.collectives);

@@ -316,13 +316,11 @@ static const char *const overhead_columns[] = {
 	"start", "end", "globalTid", "nameId", "overheadType",
 };
 
-/* CUPTI's types, for rows without a name. */
-static const char *const overhead_names[] = {
-	[2] = "compiling for the GPU", [3] = "flushing CUPTI's buffers",
-	[4] = "instrumenting code",    [5] = "CUPTI's own resources",
-	[6] = "loading a module",      [7] = "loading a function at its first use",
-	[8] = "command buffer full",
-};
+/* CUPTI's kind of an nsys type, for rows without a name. */
+static int64_t overhead_kind(int64_t type)
+{
+	return type == 2 ? 1 : type > 2 && type < 64 ? (type - 2) << 16 : 0;
+}
 
 static int on_overhead(void *context, const struct sqlite_cursor *row)
 {
@@ -338,9 +336,8 @@ static int on_overhead(void *context, const struct sqlite_cursor *row)
 	if (strncmp(name, "CUPTI: ", 7) == 0) /* it is the domain, too */
 		name += 7;
 	if (!error && (!*name || strcmp(name, "Unknown") == 0))
-		name = array_text(overhead_names, ARRAY_COUNT(overhead_names),
-				  (size_t)sqlite_cursor_number(row, OVERHEAD_TYPE),
-				  "other overhead");
+		name = import_overhead_name(
+			overhead_kind(sqlite_cursor_number(row, OVERHEAD_TYPE)));
 	if (!error)
 		error = import_overhead_make(nsys->target, name, begin_ns, end_ns, &range);
 	if (!error)
@@ -368,7 +365,7 @@ static int read_overheads(struct nsys *nsys)
 
 int nsys_read_ranges(struct nsys *nsys)
 {
-	static const struct sqlite_query names = {"NVTX_EVENTS", SQLITE_COLUMNS(nvtx_columns, 3),
+	static const struct sqlite_query names = {"NVTX_EVENTS", SQLITE_COLUMNS(nvtx_columns, 0),
 						  "eventType IN (33, 75)", NULL};
 	static const struct sqlite_query all = {"NVTX_EVENTS", SQLITE_COLUMNS(nvtx_columns, 3)};
 	struct ranges ranges = {.nsys = nsys};

@@ -13,22 +13,18 @@
 
 int nsys_has_table(struct nsys *nsys, const char *table, bool *ret_has)
 {
-	enum sqlite_table found;
-	int error = sqlite_file_find_table(&nsys->file, table, &found);
+	return sqlite_file_has_table(&nsys->file, table, ret_has);
+}
 
-	*ret_has = found == SQLITE_TABLE_PLAIN;
-	return error;
+int nsys_can_read(struct nsys *nsys, const struct sqlite_query *query, bool *ret_can)
+{
+	return sqlite_file_can_read(&nsys->file, query, &nsys->faults, ret_can);
 }
 
 int nsys_each_row(struct nsys *nsys, const struct sqlite_query *query,
 		  int (*on_row)(void *context, const struct sqlite_cursor *row), void *context)
 {
-	bool has;
-	int error = nsys_has_table(nsys, query->table, &has);
-
-	if (error || !has)
-		return error;
-	return sqlite_file_each_row(&nsys->file, query, &nsys->faults, on_row, context);
+	return sqlite_file_each_row_if_any(&nsys->file, query, &nsys->faults, on_row, context);
 }
 
 uint64_t nsys_global(const struct nsys *nsys, const struct sqlite_cursor *row)

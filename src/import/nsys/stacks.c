@@ -34,11 +34,11 @@ int nsys_chains_open(struct nsys *nsys, const char *table, bool is_cuda, struct 
 {
 	const struct sqlite_query query = {table, SQLITE_COLUMNS(columns, 2), NULL,
 					   "id, stackDepth DESC"};
-	bool has;
-	int error = nsys_has_table(nsys, table, &has);
+	bool can;
+	int error = nsys_can_read(nsys, &query, &can);
 
 	*chains = (struct nsys_chains){.nsys = nsys, .is_cuda = is_cuda};
-	if (error || !has)
+	if (error || !can)
 		return error;
 	error = sqlite_cursor_open(&chains->cursor, &nsys->file, &query);
 	if (error)
@@ -245,10 +245,10 @@ int nsys_stacks_find_shift(struct nsys *nsys, int64_t *ret_shift)
 	static const char *const call_columns[] = {"callchainId", "nameId", "eventClass"};
 	static const char *const chain_columns[] = {"id", "symbol"};
 	static const struct sqlite_query call_query = {"CUPTI_ACTIVITY_KIND_RUNTIME",
-						       SQLITE_COLUMNS(call_columns, 3),
+						       SQLITE_COLUMNS(call_columns, 0),
 						       "eventClass = 67", NULL};
 	static const struct sqlite_query chain_query = {"CUDA_CALLCHAINS",
-							SQLITE_COLUMNS(chain_columns, 2),
+							SQLITE_COLUMNS(chain_columns, 0),
 							"id = ?1 AND symbol = ?2", NULL};
 	struct sqlite_cursor calls = {0}, chains = {0};
 	unsigned int votes[2] = {0};

@@ -41,28 +41,37 @@ static int find_device(struct perfetto_import *import, const char *name, uint32_
 				       ret_device);
 }
 
+/* The row that a counter belongs to; "" if that is its process, which its series has. */
+static const char *name_above(struct perfetto_import *import, struct perfetto_track *track)
+{
+	const struct perfetto_track *above = perfetto_tracks_parent(&import->tracks, track);
+
+	return above && above->type != TRACK_PROCESS ? perfetto_tracks_name(&import->tracks, above)
+						     : "";
+}
+
 static int describe(struct perfetto_import *import, struct perfetto_track *track)
 {
 	const char *name = perfetto_tracks_name(&import->tracks, track);
 	const char *unit = perfetto_import_text(import, track->unit_name);
-	const char *above;
-	uint32_t device = 0;
+	const char *above = name_above(import, track);
+	struct event_series row = {.type = SERIES_LEVEL};
 	char metric[256];
-	int error = find_device(import, name, &device);
+	int error = find_device(import, name, &row.device);
 
 	if (track->unit == PF_UNIT_SIZE_BYTES)
 		unit = "bytes";
 	else if (track->unit == PF_UNIT_TIME_NS)
 		unit = "ns";
-	above = perfetto_tracks_name(&import->tracks, perfetto_tracks_root(&import->tracks, track));
-	/* counters of several processes may have one name */
-	if (device || import->tracks.is_own || !*above || strcmp(above, name) == 0)
+	if (!error && !row.device)
+		error = perfetto_tracks_owner(&import->tracks, track, &row.process);
+	if (row.device || import->tracks.is_own || !*above || strcmp(above, name) == 0)
 		snprintf(metric, sizeof(metric), "%s", name);
 	else
 		snprintf(metric, sizeof(metric), "%s (%s)", name, above);
 	return error ? error
-		     : import_target_series(import->target, *metric ? metric : "[unnamed]", unit,
-					    SERIES_LEVEL, device, &track->series);
+		     : import_target_describe_series(import->target, *metric ? metric : "[unnamed]",
+						     unit, &row, &track->series);
 }
 
 static int write_value(struct perfetto_import *import, const struct perfetto_track *track,
@@ -96,8 +105,8 @@ int perfetto_counters_take(struct perfetto_import *import, const struct perfetto
 	    (import->tracks.is_own && track->rank != RANK_RECORDED))
 		return 0;
 	if (event->is_whole && track->is_incremental) {
-		whole += (int64_t)hash_map_get(&sequence->counts, ~track->uuid, 0);
-		if (hash_map_put(&sequence->counts, ~track->uuid, (uint64_t)whole))
+		whole += (int64_t)hash_map_get(&sequence->values, track->uuid, 0);
+		if (hash_map_put(&sequence->values, track->uuid, (uint64_t)whole))
 			return -ENOMEM;
 	}
 	if (!event->is_whole) {

@@ -77,6 +77,7 @@ struct perfetto_import {
 	uint32_t free_slice; /* index + 1 */
 	uint32_t absent;     /* string: function of launches that are not in the file */
 	uint64_t last_ns;    /* time of the last event */
+	uint64_t inflated;   /* bytes of compressed packets in this pass */
 	struct perfetto_counts counts;
 };
 

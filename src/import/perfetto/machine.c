@@ -15,6 +15,8 @@
 #include "import/target.h"
 #include "perfetto_trace.numbers.h"
 
+enum { MAX_CPUS = 65536 };
+
 /* ---- samples ---- */
 
 static uint32_t mode_of(uint64_t mode)
@@ -31,10 +33,10 @@ static int take_weight(struct perfetto_sequence *sequence, struct wire message,
 {
 	uint64_t cpu = wire_number(message, PF_PERF_SAMPLE_CPU, 0) & UINT32_MAX;
 	uint64_t sum = wire_number(message, PF_PERF_SAMPLE_TIMEBASE_COUNT, 0);
-	uint64_t before = hash_map_get(&sequence->counts, cpu, 0);
+	uint64_t before = hash_map_get(&sequence->cpus, cpu, 0);
 
 	*ret_weight = sum > before ? sum - before : 1;
-	return sum && hash_map_put(&sequence->counts, cpu, sum) ? -ENOMEM : 0;
+	return sum && cpu < MAX_CPUS && hash_map_put(&sequence->cpus, cpu, sum) ? -ENOMEM : 0;
 }
 
 int perfetto_machine_take_sample(struct perfetto_import *import, uint64_t time_ns,

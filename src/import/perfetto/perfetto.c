@@ -206,6 +206,16 @@ static int add_fault(struct perfetto_import *import, uint64_t byte, const char *
 					   expected));
 }
 
+/* The limit of import/common/stream.c, for a file that is compressed inside. */
+static int charge_inflated(struct perfetto_import *import, uint64_t bytes, uint64_t byte)
+{
+	import->inflated += bytes;
+	if (import->inflated <= UINT64_C(1) << 30 || import->inflated / 200 <= byte)
+		return 0;
+	return error_set(-EFBIG, "the compressed packets are above 1 GiB and 200 times the size "
+				 "of the file");
+}
+
 /* Packets inside of a packet have no packets inside of them. */
 static int take_compressed(struct perfetto_import *import, struct wire compressed, uint64_t byte)
 {
@@ -216,6 +226,8 @@ static int take_compressed(struct perfetto_import *import, struct wire compresse
 
 	if (error == -EBADMSG)
 		return add_fault(import, byte, "deflated packets of at most 16 MiB");
+	if (!error)
+		error = charge_inflated(import, (uint64_t)(inner.end - inner.at), byte);
 	while (!error && wire_next(&inner, &field)) {
 		struct packet packet;
 
@@ -269,6 +281,7 @@ static int read_pass(struct perfetto_import *import, struct import_source *sourc
 	int status, error = 0;
 
 	perfetto_sequences_clear(&import->sequences);
+	import->inflated = 0;
 	import->sequences.target = import->pass == PASS_CALLS ? import->target : NULL;
 	wire_packets_init(&packets, source);
 	while (!error && (status = wire_packets_next(&packets, &message)) != 0)

@@ -26,6 +26,8 @@ enum { MAX_SEQUENCES = 16384, MAX_ENTRIES = 1 << 19, MAX_STACK = 1024 };
 
 #define MAX_TEXT_BYTES ((size_t)64 << 10)
 #define MAX_TEXTS      (1u << 18)
+#define TEXTS_BYTES    ((size_t)32 << 20)
+#define ENTRY_BYTES    32 /* that the table needs for a text */
 #define LIST_SHIFT     56
 
 void perfetto_sequences_init(struct perfetto_sequences *sequences)
@@ -37,7 +39,8 @@ void perfetto_sequences_clear(struct perfetto_sequences *sequences)
 {
 	for (size_t i = 0; i < sequences->count; i++) {
 		hash_map_fini(&sequences->rows[i]->interned);
-		hash_map_fini(&sequences->rows[i]->counts);
+		hash_map_fini(&sequences->rows[i]->values);
+		hash_map_fini(&sequences->rows[i]->cpus);
 		free(sequences->rows[i]);
 	}
 	sequences->count = sequences->frames_count = 0;
@@ -80,7 +83,7 @@ void perfetto_sequence_clear(struct perfetto_sequences *sequences,
 {
 	sequences->entries -= sequence->interned.count;
 	hash_map_clear(&sequence->interned);
-	hash_map_clear(&sequence->counts);
+	hash_map_clear(&sequence->values);
 }
 
 /* ---- texts ---- */
@@ -92,10 +95,16 @@ int perfetto_sequences_text(struct perfetto_sequences *sequences, const struct w
 			    : field->size < MAX_TEXT_BYTES
 				    ? strnlen((const char *)field->bytes, field->size)
 				    : 0;
+	const uint32_t before = sequences->texts.count;
 
-	if (sequences->texts.count >= MAX_TEXTS)
+	if (before >= MAX_TEXTS)
 		return error_set(-EFBIG, "the file has more than %u names", MAX_TEXTS);
+	if (sequences->texts_bytes > TEXTS_BYTES)
+		return error_set(-EFBIG, "the names of the file need more than %zu MiB",
+				 TEXTS_BYTES >> 20);
 	*ret_text = size ? string_table_add(&sequences->texts, field->bytes, size) : 0;
+	if (sequences->texts.count > before)
+		sequences->texts_bytes += size + ENTRY_BYTES;
 	return size && !*ret_text ? -ENOMEM : 0;
 }
 

@@ -16,7 +16,8 @@ struct import_target;
 
 struct perfetto_sequence {
 	struct hash_map interned; /* list << 56 | number -> text, index of a frame, or stack */
-	struct hash_map counts;   /* CPU -> counter of samples; uuid -> incremental counter */
+	struct hash_map values;   /* uuid -> sum of an incremental counter */
+	struct hash_map cpus;     /* CPU -> counter of samples */
 	struct perfetto_own_clock clocks[PERFETTO_CLOCKS - PERFETTO_GLOBAL_CLOCKS];
 	uint64_t track;    /* default of its events */
 	uint32_t clock;    /* default of its times; 0: the primary clock */
@@ -30,6 +31,7 @@ struct perfetto_frame {
 
 struct perfetto_sequences {
 	struct string_table texts; /* texts of all sequences */
+	size_t texts_bytes;
 	struct perfetto_sequence **rows;
 	size_t count, capacity;
 	struct hash_map by_id; /* trusted_packet_sequence_id -> index + 1 */
@@ -48,7 +50,7 @@ void perfetto_sequences_clear(struct perfetto_sequences *sequences);
 struct perfetto_sequence *perfetto_sequences_find(struct perfetto_sequences *sequences,
 						  uint64_t id);
 
-/* Forgets the numbers, when the writer does. */
+/* Forgets the numbers and the sums of incremental counters, when the writer does. */
 void perfetto_sequence_clear(struct perfetto_sequences *sequences,
 			     struct perfetto_sequence *sequence);
 

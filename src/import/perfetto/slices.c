@@ -46,8 +46,7 @@ static bool waits(const struct perfetto_import *import, const struct perfetto_ev
 
 	if (import->tracks.is_own)
 		return event->categories & PERFETTO_WAIT;
-	return strstr(name, "Synchronize") || strncmp(name, "hsa_signal_wait", 15) == 0 ||
-	       (strncmp(name, "hipMemcpy", 9) == 0 && !strstr(name, "Async"));
+	return import_call_waits(name);
 }
 
 /* The command that duet wrote at a launch. */
@@ -226,22 +225,29 @@ static int end_slice(struct perfetto_import *import, struct perfetto_slice *slic
 	}
 }
 
+/* The ends of slices inside of one without a place are theirs, not those of the slices around. */
+static int leave_out(struct perfetto_import *import, struct perfetto_track *track)
+{
+	import->counts.too_deep += import->pass == PASS_CALLS;
+	track->left_out++;
+	return 0;
+}
+
 static int open_slice(struct perfetto_import *import, const struct perfetto_event *event)
 {
-	uint32_t place = take_place(import);
-	struct perfetto_track *track;
+	struct perfetto_track *track = perfetto_tracks_find(&import->tracks, event->track);
+	uint32_t place = track && !track->left_out ? take_place(import) : 0;
 	int error;
 
-	if (!place) {
-		import->counts.too_deep += import->pass == PASS_CALLS;
-		return import->slices_count == MAX_OPEN ? 0 : -ENOMEM;
-	}
+	if (track && (track->left_out || (!place && import->slices_count == MAX_OPEN)))
+		return leave_out(import, track);
+	if (!place)
+		return -ENOMEM;
 	error = begin_slice(import, event, &import->slices[place - 1]);
-	track = error ? NULL : perfetto_tracks_find(&import->tracks, event->track);
-	if (!track) {
+	if (error) {
 		import->slices[place - 1].below = import->free_slice;
 		import->free_slice = place;
-		return error ? error : -ENOMEM;
+		return error;
 	}
 	import->slices[place - 1].below = track->open;
 	track->open = place;
@@ -267,6 +273,10 @@ static int on_end(struct perfetto_import *import, const struct perfetto_event *e
 
 	if (!track)
 		return -ENOMEM;
+	if (track->left_out) {
+		track->left_out--;
+		return 0;
+	}
 	if (track->open)
 		return close_slice(import, track, event->time_ns);
 	import->counts.unbalanced += import->pass == PASS_CALLS;
@@ -320,6 +330,7 @@ int perfetto_slices_end(struct perfetto_import *import)
 	int error = 0;
 
 	for (size_t i = 0; i < import->tracks.count && !error; i++) {
+		import->tracks.rows[i].left_out = 0;
 		while (import->tracks.rows[i].open && !error) {
 			import->counts.unbalanced += import->pass == PASS_CALLS;
 			error = close_slice(import, &import->tracks.rows[i], import->last_ns);

@@ -228,15 +228,22 @@ int perfetto_tracks_add_members(struct perfetto_tracks *tracks, struct wire tree
 
 /* ---- entities ---- */
 
+struct perfetto_track *perfetto_tracks_parent(struct perfetto_tracks *tracks,
+					      const struct perfetto_track *track)
+{
+	uint64_t index = track->parent ? hash_map_get(&tracks->by_uuid, track->parent, 0) : 0;
+
+	return index ? &tracks->rows[index - 1] : NULL;
+}
+
 struct perfetto_track *perfetto_tracks_root(struct perfetto_tracks *tracks,
 					    struct perfetto_track *track)
 {
-	for (int i = 0; i < MAX_PARENTS && track->parent; i++) {
-		uint64_t index = hash_map_get(&tracks->by_uuid, track->parent, 0);
+	struct perfetto_track *above = perfetto_tracks_parent(tracks, track);
 
-		if (!index)
-			break;
-		track = &tracks->rows[index - 1];
+	for (int i = 0; i < MAX_PARENTS && above; i++) {
+		track = above;
+		above = perfetto_tracks_parent(tracks, track);
 	}
 	return track;
 }
@@ -246,12 +253,11 @@ const struct perfetto_track *perfetto_tracks_queue(struct perfetto_tracks *track
 {
 	const uint64_t root = perfetto_tracks_root(tracks, track)->uuid;
 
-	for (int i = 0; i < MAX_PARENTS && track->parent && track->parent != root; i++) {
-		uint64_t index = hash_map_get(&tracks->by_uuid, track->parent, 0);
+	struct perfetto_track *above = perfetto_tracks_parent(tracks, track);
 
-		if (!index)
-			break;
-		track = &tracks->rows[index - 1];
+	for (int i = 0; i < MAX_PARENTS && above && above->uuid != root; i++) {
+		track = above;
+		above = perfetto_tracks_parent(tracks, track);
 	}
 	return track;
 }
@@ -272,15 +278,10 @@ static struct perfetto_track *find_around(struct perfetto_tracks *tracks,
 					  struct perfetto_track *track,
 					  enum perfetto_track_type type)
 {
-	for (int i = 0; i < MAX_PARENTS; i++) {
-		uint64_t index;
-
+	for (int i = 0; i < MAX_PARENTS && track; i++) {
 		if (track->type == type)
 			return track;
-		index = track->parent ? hash_map_get(&tracks->by_uuid, track->parent, 0) : 0;
-		if (!index)
-			return NULL;
-		track = &tracks->rows[index - 1];
+		track = perfetto_tracks_parent(tracks, track);
 	}
 	return NULL;
 }
@@ -326,6 +327,17 @@ static int find_process(struct perfetto_tracks *tracks, struct perfetto_track *t
 			   : thread ? thread->pid
 				    : 0,
 			   ret_process);
+}
+
+int perfetto_tracks_owner(struct perfetto_tracks *tracks, struct perfetto_track *track,
+			  uint32_t *ret_process)
+{
+	const struct perfetto_track *thread = find_around(tracks, track, TRACK_THREAD);
+
+	*ret_process = 0;
+	return thread || find_around(tracks, track, TRACK_PROCESS)
+		       ? find_process(tracks, track, thread, ret_process)
+		       : 0;
 }
 
 /* rocprofv3 names the tracks of its threads "THREAD 1 (3648740)". */

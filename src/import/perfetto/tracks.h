@@ -32,7 +32,8 @@ struct perfetto_track {
 	uint32_t series;        /* id in the trace; 0: no value yet */
 	uint64_t value_ns;      /* time of the last value */
 	int64_t value;
-	uint32_t open; /* index + 1 of its innermost open slice */
+	uint32_t open;     /* index + 1 of its innermost open slice */
+	uint32_t left_out; /* open slices inside of it that had no place */
 };
 
 /* A thread of the machine's list. */
@@ -63,6 +64,9 @@ int perfetto_tracks_add_members(struct perfetto_tracks *tracks, struct wire tree
 struct perfetto_track *perfetto_tracks_find(struct perfetto_tracks *tracks, uint64_t uuid);
 const char *perfetto_tracks_name(const struct perfetto_tracks *tracks,
 				 const struct perfetto_track *track);
+/* The track around it; NULL: none. */
+struct perfetto_track *perfetto_tracks_parent(struct perfetto_tracks *tracks,
+					      const struct perfetto_track *track);
 /* The outermost track around it. */
 struct perfetto_track *perfetto_tracks_root(struct perfetto_tracks *tracks,
 					    struct perfetto_track *track);
@@ -80,6 +84,9 @@ uint32_t perfetto_tracks_queue_pid(struct perfetto_tracks *tracks, struct perfet
  * those of the target. */
 int perfetto_tracks_thread(struct perfetto_tracks *tracks, struct perfetto_track *track,
 			   uint32_t *ret_thread, uint32_t *ret_process);
+/* The process that a track is in; 0: none. */
+int perfetto_tracks_owner(struct perfetto_tracks *tracks, struct perfetto_track *track,
+			  uint32_t *ret_process);
 int perfetto_tracks_process(struct perfetto_tracks *tracks, uint32_t pid, uint32_t *ret_process);
 /* The thread with a tid; pid 0: not known. */
 int perfetto_tracks_member(struct perfetto_tracks *tracks, uint32_t pid, uint32_t tid,

@@ -7,7 +7,7 @@
  * Gives:    a counter series for each process and device
  * Owns:     the sizes of allocations
  * Fails:    -ENOMEM, errors of the target
- * Why the sizes are kept: the record of a free has only the address
+ * Why the sizes are kept, until the free: its record has only the address
  */
 #include "import/rocm/memory.h"
 
@@ -84,19 +84,41 @@ static int take_free(struct rocm_memory *memory, uint32_t process, uint64_t time
 		return 0;
 	freed = memory->live[index];
 	freed.is_free = true;
+	memory->live[index].bytes = memory->free;
+	memory->free = index + 1;
 	return write_level(memory, process, time, &freed);
+}
+
+/* Returns the place of an allocation. An address whose free the file lacks keeps its place. */
+static int find_place(struct rocm_memory *memory, uint32_t process, uint64_t address,
+		      uint32_t *ret_index)
+{
+	uint32_t index = pair_map_find(&memory->by_address, process, address);
+	int error = 0;
+
+	if (index == PAIR_MAP_NONE && memory->free) {
+		index = memory->free - 1;
+		memory->free = (uint32_t)memory->live[index].bytes;
+	} else if (index == PAIR_MAP_NONE) {
+		index = (uint32_t)memory->live_count;
+		error = array_append(memory->live, memory->live_capacity, memory->live_count,
+				     (struct rocm_allocation){0});
+	}
+	*ret_index = index;
+	return error ? error : pair_map_put(&memory->by_address, process, address, index);
 }
 
 int rocm_memory_write(struct rocm_memory *memory, uint32_t process, uint64_t time,
 		      const struct rocm_allocation *allocation)
 {
+	uint32_t index;
 	int error;
 
 	if (allocation->is_free)
 		return take_free(memory, process, time, allocation->address);
-	error = array_append(memory->live, memory->live_capacity, memory->live_count, *allocation);
-	if (!error)
-		error = pair_map_put(&memory->by_address, process, allocation->address,
-				     (uint32_t)(memory->live_count - 1));
-	return error ? error : write_level(memory, process, time, allocation);
+	error = find_place(memory, process, allocation->address, &index);
+	if (error)
+		return error;
+	memory->live[index] = *allocation;
+	return write_level(memory, process, time, allocation);
 }

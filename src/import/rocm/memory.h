@@ -32,6 +32,7 @@ struct rocm_memory {
 	struct pair_map by_address; /* (process, address) -> index */
 	struct rocm_allocation *live;
 	size_t live_count, live_capacity;
+	uint32_t free; /* index + 1 of a free place in `live`, whose `bytes` is the next; 0: none */
 	struct rocm_memory_level *levels;
 	size_t level_count, levels_capacity;
 };

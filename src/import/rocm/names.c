@@ -17,6 +17,7 @@
 #include <strings.h>
 
 #include "base/array.h"
+#include "import/common/commands.h"
 
 bool rocm_names_is_call(const char *function)
 {
@@ -30,17 +31,7 @@ bool rocm_names_is_call(const char *function)
 
 enum event_api_type rocm_names_call_type(const char *function)
 {
-	static const char *const waits[] = {"Synchronize", "hsa_signal_wait", "hsa_amd_signal_wait",
-					    "hsa_amd_memory_copy", "hsa_memory_copy"};
-
-	if (strncmp(function, "hipMemcpy", 9) == 0 || strncmp(function, "hipMemset", 9) == 0)
-		return strstr(function, "Async") || strncmp(function, "hipMemset", 9) == 0
-			       ? API_TYPE_CALL
-			       : API_TYPE_WAIT;
-	for (size_t i = 0; i < ARRAY_COUNT(waits); i++)
-		if (strstr(function, waits[i]))
-			return API_TYPE_WAIT;
-	return API_TYPE_CALL;
+	return import_call_waits(function) ? API_TYPE_WAIT : API_TYPE_CALL;
 }
 
 uint32_t rocm_names_command(const char *operation)

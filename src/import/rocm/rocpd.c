@@ -54,7 +54,7 @@ static int on_metadata(void *context, const char *name)
 static void rocpd_fini(struct rocpd_import *rocpd)
 {
 	rocm_side_close(&rocpd->events);
-	rocm_strings_close(&rocpd->strings);
+	import_strings_close(&rocpd->strings);
 	rocm_process_fini(&rocpd->process);
 	string_table_fini(&rocpd->texts);
 	hash_map_fini(&rocpd->processes);
@@ -98,7 +98,7 @@ static int read_recording(struct rocpd_import *rocpd)
 	snprintf(strings, sizeof(strings), "rocpd_string%s", rocpd->uuid);
 	error = check_tables(rocpd, strings);
 	if (!error)
-		error = rocm_strings_open(&rocpd->strings, rocpd->file, strings);
+		error = import_strings_open(&rocpd->strings, rocpd->file, strings, "id", "string");
 	if (!error)
 		error = rocpd_read_descriptions(rocpd);
 	if (!error)

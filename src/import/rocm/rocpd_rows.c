@@ -49,8 +49,8 @@ static int find_event(struct rocpd_import *rocpd, int64_t id, struct event_facts
 		return status;
 	ret_facts->link = (uint64_t)sqlite_cursor_number(row, EVENT_LINK);
 	ret_facts->more = sqlite_cursor_text(row, EVENT_MORE);
-	return rocm_strings_find(&rocpd->strings, sqlite_cursor_number(row, EVENT_CATEGORY),
-				 &ret_facts->category);
+	return import_strings_find(&rocpd->strings, sqlite_cursor_number(row, EVENT_CATEGORY),
+				   &ret_facts->category);
 }
 
 /* ---- regions ---- */
@@ -133,8 +133,8 @@ static int on_region(void *context, const struct sqlite_cursor *row)
 	if (!error)
 		error = rocpd_set_process(rocpd, sqlite_cursor_number(row, REGION_PROCESS));
 	if (!error)
-		error = rocm_strings_find(&rocpd->strings, sqlite_cursor_number(row, REGION_NAME),
-					  &name);
+		error = import_strings_find(&rocpd->strings, sqlite_cursor_number(row, REGION_NAME),
+					    &name);
 	if (!error)
 		error = find_event(rocpd, sqlite_cursor_number(row, REGION_EVENT), &event);
 	if (!error)
@@ -365,8 +365,8 @@ static int on_copy(void *context, const struct sqlite_cursor *row)
 	if (!error)
 		error = rocpd_set_process(rocpd, sqlite_cursor_number(row, COPY_PROCESS));
 	if (!error)
-		error = rocm_strings_find(&rocpd->strings, sqlite_cursor_number(row, COPY_NAME),
-					  &name);
+		error = import_strings_find(&rocpd->strings, sqlite_cursor_number(row, COPY_NAME),
+					    &name);
 	if (!error)
 		error = find_ends(rocpd, row, &command);
 	if (!error)

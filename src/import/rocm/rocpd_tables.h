@@ -11,7 +11,7 @@
 #include "import/faults.h"
 #include "import/rocm/process.h"
 #include "import/rocm/side.h"
-#include "import/rocm/strings.h"
+#include "import/common/strings.h"
 #include "import/sqlite_file.h"
 
 struct import_target;
@@ -23,7 +23,7 @@ struct rocpd_import {
 	struct sqlite_file *file;
 	const char *uuid; /* end of the names of tables */
 	struct rocm_join *join;
-	struct rocm_strings strings;
+	struct import_strings strings;
 	struct rocm_process process; /* that of the last row; its id changes */
 	struct hash_map processes;   /* by the file's id: id */
 	struct hash_map threads;     /* by the file's id: tid */

@@ -29,7 +29,7 @@
 #include "import/rocm/names.h"
 #include "import/rocm/process.h"
 #include "import/rocm/side.h"
-#include "import/rocm/strings.h"
+#include "import/common/strings.h"
 #include "import/source.h"
 #include "import/sqlite_file.h"
 #include "import/target.h"
@@ -99,7 +99,7 @@ struct rpd {
 	struct import_target *target;
 	struct sqlite_file file;
 	bool has[TABLES_COUNT];
-	struct rocm_strings strings;
+	struct import_strings strings;
 	struct rocm_join join;
 	struct rocm_process process; /* that of the last row; its id changes */
 	struct hash_map processes;   /* by pid: id */
@@ -192,8 +192,8 @@ static int write_marker(struct rpd *rpd, const struct sqlite_cursor *api, uint32
 {
 	const bool is_user = strcmp(function, "UserMarker") == 0;
 	const char *text = function;
-	int error = is_user ? rocm_strings_read(&rpd->strings,
-						sqlite_cursor_number(api, API_ARGUMENTS), &text)
+	int error = is_user ? import_strings_read(&rpd->strings,
+						  sqlite_cursor_number(api, API_ARGUMENTS), &text)
 			    : 0;
 
 	return error ? error
@@ -217,8 +217,8 @@ static int on_api(void *context, const struct sqlite_cursor *api)
 	if (!error)
 		error = find_process(rpd, pid, &rpd->process.id);
 	if (!error)
-		error = rocm_strings_find(&rpd->strings, sqlite_cursor_number(api, API_NAME),
-					  &function);
+		error = import_strings_find(&rpd->strings, sqlite_cursor_number(api, API_NAME),
+					    &function);
 	if (error)
 		return error;
 	rpd->usable++;
@@ -262,7 +262,7 @@ static int find_kernel(struct rpd *rpd, int64_t description, struct rocm_command
 	command->kernel = pair_map_find(&rpd->codes, (uint64_t)description, place);
 	if (command->kernel != PAIR_MAP_NONE)
 		return 0;
-	error = rocm_strings_find(&rpd->strings, description, &name);
+	error = import_strings_find(&rpd->strings, description, &name);
 	rpd->process.kernels.process = rpd->process.id;
 	if (!error)
 		error = rocm_kernels_named(&rpd->process.kernels, name, command->device, &unknown,
@@ -308,7 +308,8 @@ static int add_op(struct rpd *rpd, const struct sqlite_cursor *op, int64_t gpu,
 	int error = find_link(rpd, sqlite_cursor_number(op, OP_ID), command);
 
 	if (!error)
-		error = rocm_strings_find(&rpd->strings, sqlite_cursor_number(op, OP_TYPE), &type);
+		error = import_strings_find(&rpd->strings, sqlite_cursor_number(op, OP_TYPE),
+					    &type);
 	if (!error)
 		error = find_device(rpd, gpu, &command->device);
 	command->command = rocm_names_command(type);
@@ -331,7 +332,7 @@ static int write_op_marker(struct rpd *rpd, const struct sqlite_cursor *op,
 {
 	const char *text = "";
 	int error =
-		rocm_strings_read(&rpd->strings, sqlite_cursor_number(op, OP_DESCRIPTION), &text);
+		import_strings_read(&rpd->strings, sqlite_cursor_number(op, OP_DESCRIPTION), &text);
 
 	rpd->process.id = rpd->alone;
 	rpd->usable += !error;
@@ -463,7 +464,8 @@ static int read_tables(struct rpd *rpd)
 	int error = find_tables(rpd);
 
 	if (!error)
-		error = rocm_strings_open(&rpd->strings, &rpd->file, "rocpd_string");
+		error = import_strings_open(&rpd->strings, &rpd->file, "rocpd_string", "id",
+					    "string");
 	if (!error)
 		error = open_side(rpd, TABLE_KERNEL, &rpd->kernels);
 	if (!error)
@@ -489,7 +491,7 @@ static void rpd_fini(struct rpd *rpd)
 	rocm_side_close(&rpd->kernels);
 	rocm_side_close(&rpd->copies);
 	sqlite_cursor_close(&rpd->owners);
-	rocm_strings_close(&rpd->strings);
+	import_strings_close(&rpd->strings);
 	sqlite_file_close(&rpd->file);
 	pair_map_fini(&rpd->codes);
 	hash_map_fini(&rpd->processes);

@@ -126,7 +126,10 @@ struct v3_csv {
 	struct csv_table table;
 	struct rocm_join join;
 	struct rocm_process process;
-	uint64_t usable;
+	uint32_t first, last; /* processes of the first row, and of the last one that names one */
+	uint64_t pid;         /* pid of the process `last` */
+	bool has_several;
+	uint64_t usable, rows_without; /* rows; without a process */
 	struct import_faults faults;
 };
 
@@ -158,20 +161,34 @@ static int take_numbers(const struct v3_csv *csv, const struct wanted_cell *cell
 	return error;
 }
 
-/* The process is that of the first row that names one; all files of a set are of one process. */
+static int make_process(struct v3_csv *csv, uint64_t pid)
+{
+	char key[32];
+	int error;
+
+	snprintf(key, sizeof(key), "%" PRIu64, pid);
+	error = import_target_process(csv->target, key, (uint32_t)pid, "[imported]", &csv->last);
+	csv->pid = pid;
+	csv->first = csv->first ? csv->first : csv->last;
+	csv->has_several |= csv->last != csv->first;
+	return error;
+}
+
+/* A row without a process is one of the first process: the tables of kernels and copies have no
+ * column for it, and rocprofv3 writes a set of files for each process. */
 static int find_process(struct v3_csv *csv)
 {
 	uint64_t pid = 0;
-	char key[32];
-	int error = csv->process.id ? 0 : csv_table_number(&csv->table, COLUMN_PROCESS, &pid);
+	int error = csv_table_number(&csv->table, COLUMN_PROCESS, &pid);
 
-	if (error || csv->process.id)
+	if (!error && (!csv->first || (pid && pid != csv->pid)))
+		error = make_process(csv, pid);
+	if (error)
 		return error;
-	snprintf(key, sizeof(key), "%" PRIu64, pid);
-	error = import_target_process(csv->target, key, (uint32_t)pid, "[imported]",
-				      &csv->process.id);
+	csv->rows_without += !pid;
+	csv->process.id = pid ? csv->last : csv->first;
 	csv->process.kernels.process = csv->process.id;
-	return error;
+	return 0;
 }
 
 /* ---- rows ---- */
@@ -499,6 +516,9 @@ static int read_v3_csv(struct import_source *source, struct import_target *targe
 		error = import_faults_end(&csv.faults, csv.usable, "line");
 	if (!error)
 		rocm_process_put_notes(&csv.process);
+	if (!error && csv.has_several)
+		import_target_note_count(target, csv.rows_without, "row", "rows",
+					 "without a process: attributed to the first of several");
 	rocm_process_fini(&csv.process);
 	rocm_join_fini(&csv.join);
 	return error;

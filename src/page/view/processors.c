@@ -23,7 +23,9 @@ int view_processors_init(struct view_tracks *tracks)
 {
 	tracks->processors.names = view_tracks_list(tracks, tracks->threads.count + 1,
 						    sizeof(*tracks->processors.names));
-	return tracks->processors.names ? 0 : -ENOMEM;
+	tracks->processors.cpus = view_tracks_list(tracks, tracks->threads.count + 1,
+						   sizeof(*tracks->processors.cpus));
+	return tracks->processors.names && tracks->processors.cpus ? 0 : -ENOMEM;
 }
 
 void view_processors_fini(struct view_tracks *tracks)
@@ -83,6 +85,16 @@ static int end_running(struct view_tracks *tracks, size_t cpu, uint64_t time_ns)
 	return view_tracks_add_span(tracks, running->track, &span);
 }
 
+/* A thread that comes to one processor or leaves it has left all others, whatever the rows say. */
+static int end_elsewhere(struct view_tracks *tracks, size_t thread, const struct event_switch *row)
+{
+	const uint32_t last = thread < tracks->threads.count ? tracks->processors.cpus[thread] : 0;
+
+	return last && last - 1 != row->cpu && tracks->processors.list[last - 1].thread == thread
+		       ? end_running(tracks, last - 1, row->time)
+		       : 0;
+}
+
 int view_processors_switch(struct view_tracks *tracks, const struct event_switch *row)
 {
 	const size_t next = entity_index_find(&tracks->threads, row->next);
@@ -95,9 +107,15 @@ int view_processors_switch(struct view_tracks *tracks, const struct event_switch
 	if (!running)
 		return -ENOMEM;
 	error = end_running(tracks, row->cpu, row->time);
+	if (!error)
+		error = end_elsewhere(tracks, entity_index_find(&tracks->threads, row->previous),
+				      row);
+	if (!error)
+		error = end_elsewhere(tracks, next, row);
 	if (!error && next < tracks->threads.count) {
 		running->thread = next;
 		running->since_ns = row->time;
+		tracks->processors.cpus[next] = row->cpu + 1;
 	}
 	return error;
 }

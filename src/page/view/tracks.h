@@ -85,6 +85,7 @@ struct view_processors {
 	struct view_running *list; /* by number of the processor; owned */
 	size_t count, capacity;
 	uint32_t *names; /* by thread: its name in view_code; 0: none yet; in the arena */
+	uint32_t *cpus;  /* by thread: its last processor, + 1; 0: none yet; in the arena */
 };
 
 /* Lists of entities are in the arena, and have one additional item for entities that the trace does

@@ -23,6 +23,7 @@
 #include "flame/colour.h"
 #include "analyze/join/launch_outcomes.h"
 #include "harness.h"
+#include "import/overhead.h"
 #include "isa/batch.h"
 #include "isa/isa.h"
 
@@ -50,6 +51,7 @@
 	TABLE(finding_id)               \
 	TABLE(flame_class_word)         \
 	TABLE(guest_function_name)      \
+	TABLE(import_overhead_name)     \
 	TABLE(iterations_method_name)   \
 	TABLE(json_token_name)          \
 	TABLE(verdict_kind_name)

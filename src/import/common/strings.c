@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * import/rocm/strings.c - the table rocpd_string of a database, by id
+ * import/common/strings.c - a table of texts of a database, by id
  *
  * Runs in:  our own process
  * Gets:     a database
@@ -10,40 +10,32 @@
  * Why two functions: a search in SQLite takes 1 us, and each row has one to three names. Other
  *           texts, such as arguments, are rarely used twice
  */
-#include "import/rocm/strings.h"
+#include "import/common/strings.h"
 
 #include <errno.h>
 #include <string.h>
 
-int rocm_strings_open(struct rocm_strings *strings, struct sqlite_file *file, const char *table)
+int import_strings_open(struct import_strings *strings, struct sqlite_file *file, const char *table,
+			const char *id, const char *text)
 {
-	static const char *const columns[] = {"string", "id"};
-	const struct sqlite_query query = {
-		.table = table, .columns = SQLITE_COLUMNS(columns, 2), .where = "id = ?1"};
+	const char *const columns[] = {text, id};
 
-	return sqlite_cursor_open(&strings->cursor, file, &query);
+	return sqlite_texts_open(&strings->cursor, file, table, columns);
 }
 
-void rocm_strings_close(struct rocm_strings *strings)
+void import_strings_close(struct import_strings *strings)
 {
 	sqlite_cursor_close(&strings->cursor);
 	string_table_fini(&strings->texts);
 	hash_map_fini(&strings->by_id);
 }
 
-int rocm_strings_read(struct rocm_strings *strings, int64_t id, const char **ret_text)
+int import_strings_read(struct import_strings *strings, int64_t id, const char **ret_text)
 {
-	int status = sqlite_cursor_restart(&strings->cursor, id, 0);
-
-	if (!status)
-		status = sqlite_cursor_next(&strings->cursor);
-	if (status < 0)
-		return status;
-	*ret_text = status ? sqlite_cursor_text(&strings->cursor, 0) : "";
-	return 0;
+	return sqlite_texts_read(&strings->cursor, id, ret_text);
 }
 
-int rocm_strings_find(struct rocm_strings *strings, int64_t id, const char **ret_text)
+int import_strings_find(struct import_strings *strings, int64_t id, const char **ret_text)
 {
 	const uint64_t *known = hash_map_find(&strings->by_id, (uint64_t)id);
 	const char *text;
@@ -54,7 +46,7 @@ int rocm_strings_find(struct rocm_strings *strings, int64_t id, const char **ret
 		*ret_text = string_table_text(&strings->texts, (uint32_t)*known, NULL);
 		return 0;
 	}
-	error = rocm_strings_read(strings, id, &text);
+	error = import_strings_read(strings, id, &text);
 	if (error)
 		return error;
 	place = string_table_add(&strings->texts, text, strlen(text));
