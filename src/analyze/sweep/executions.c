@@ -14,7 +14,6 @@
 #include <errno.h>
 #include <string.h>
 
-
 static int count_zones(struct analysis_queue *queue, const struct event_execution *row)
 {
 	const uint64_t times[ZONE_COUNT + 1] = {row->queued, row->submitted, row->started,

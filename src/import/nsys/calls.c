@@ -149,8 +149,7 @@ static int take_command(struct calls *calls, enum nsys_table table, const struct
 	nsys->rows++;
 	error = import_cuda_join_add_command(&nsys->join, &command);
 	return error ? error
-		     : nsys_collectives_add_command(nsys, &command,
-						    nsys->join.group.has_call);
+		     : nsys_collectives_add_command(nsys, &command, nsys->join.group.has_call);
 }
 
 static int on_row(void *context, size_t table, const struct sqlite_cursor *row)
