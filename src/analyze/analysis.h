@@ -598,8 +598,8 @@ static inline uint32_t analysis_awaited_thread(const struct analysis_cpu *cpu, u
 struct analysis_full {
 	uint64_t launches, ns, longest_ns;
 	uint64_t thread_ns; /* largest sum of a thread */
-	uint32_t stack;   /* the longest one's; 0: not known */
-	bool is_reported; /* by the driver; false: estimated from the depth of queues */
+	uint32_t stack;     /* the longest one's; 0: not known */
+	bool is_reported;   /* by the driver; false: estimated from the depth of queues */
 };
 
 /* The program's API calls and its ranges. */
