@@ -60,7 +60,11 @@ static ze_result_t create_immediate(ze_context_handle_t context, ze_device_handl
 	if (result != ZE_RESULT_SUCCESS)
 		return result;
 	(*ret_list)->queue = sim_queue_new(device, desc);
-	return (*ret_list)->queue ? ZE_RESULT_SUCCESS : ZE_RESULT_ERROR_INVALID_ARGUMENT;
+	if ((*ret_list)->queue)
+		return ZE_RESULT_SUCCESS;
+	sim_free(*ret_list);
+	*ret_list = NULL;
+	return ZE_RESULT_ERROR_INVALID_ARGUMENT;
 }
 
 static ze_result_t reset_list(ze_command_list_handle_t list)

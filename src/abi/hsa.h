@@ -47,6 +47,7 @@ enum {
 	HSA_AGENT_PRODUCT_NAME = 0xA009,
 	HSA_AGENT_DOMAIN = 0xA00F,
 	HSA_AGENT_UUID = 0xA011,
+	HSA_DEVICE_CPU = 0,
 	HSA_DEVICE_GPU = 1,
 	HSA_QUEUE_COOPERATIVE = 2,
 
@@ -85,9 +86,9 @@ enum {
 	HSA_PACKET_BARRIER_OR = 5,
 	HSA_PACKET_FORMAT_BARRIER_VALUE = 2, /* format of a vendor's packet, in its third byte */
 
-	HSA_POINTER_UNKNOWN = 0, /* ordinary memory */
-	HSA_POINTER_HSA = 1,     /* allocated by the runtime */
-	HSA_POINTER_LOCKED = 2,  /* ordinary memory, locked */
+	HSA_POINTER_UNKNOWN = 0,
+	HSA_POINTER_HSA = 1,    /* allocated by the runtime */
+	HSA_POINTER_LOCKED = 2, /* ordinary memory, locked */
 	HSA_POINTER_IPC = 4,
 
 	HSA_COPY_HOST_TO_DEVICE = 1,

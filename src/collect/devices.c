@@ -131,7 +131,8 @@ uint32_t devices_meet(struct recording *recording, const struct device_facts *fa
 		devices_remember(recording, facts->address, id);
 	if (facts->parent && !devices_parent(recording, id)) {
 		hash_map_put(&recording->device_table.parents, id, facts->parent);
-		/* another collector has described it, without its parent */
+		/* Only what a collector of counters has described without the parent is described
+		 * again. A guest's description stays without it. */
 		begin_ns = begin_ns ? begin_ns : devices_take_sketch(recording, id);
 	}
 	/* after its names, by which record --device finds it */

@@ -6,8 +6,8 @@
  * Use:      a guest fills a struct record_parts, reserves record_parts_bytes() more for its record,
  *           adds record_parts_detail() to detail, and calls record_parts_write(). A part whose
  *           members are all 0 is not written.
- * Why:      A plain kernel has no parts, and its hardware queue has room in detail, so that its
- *           record stays one cache line.
+ * Why:      A kernel outside of graphs, without clusters and local memory, has no parts. Its
+ * hardware queue has room in detail. So its record stays one cache line.
  */
 #pragma once
 

@@ -95,7 +95,7 @@ int sqlite_cursor_next(struct sqlite_cursor *cursor);
 /* Starts again with other values of ?1 and ?2. */
 int sqlite_cursor_restart(struct sqlite_cursor *cursor, int64_t first, int64_t second);
 
-/* A cursor on the texts of a table that has them by id. columns: text, id. */
+/* A cursor on the texts of a table that has them by id. columns: {text, id}. */
 int sqlite_texts_open(struct sqlite_cursor *cursor, struct sqlite_file *file, const char *table,
 		      const char *const columns[2]);
 /* The text of an id; "" if there is none; valid until the next call. */

@@ -84,7 +84,9 @@ static void format_loop(const struct report *report, struct string_builder *text
 	if (thread && thread->thread && !thread->thread->name_string)
 		string_builder_appendf(text, " in thread %u", thread->thread->tid);
 	else if (thread)
-		string_builder_appendf(text, " in thread %s", thread->name);
+		string_builder_appendf(text, " in %s%s",
+				       strncmp(thread->name, "thread ", 7) == 0 ? "" : "thread ",
+				       thread->name);
 }
 
 static struct number loop_number(const struct report *report, const struct timed_iterations *timed,

@@ -102,8 +102,10 @@ static struct table_cell zone_cell(const void *row, unsigned int zone, unsigned 
 
 static struct table_cell latency_cell(const void *row, unsigned int percent)
 {
-	return (struct table_cell){
-		.value = get_quantile(&((const struct analysis_queue *)row)->latency, percent)};
+	const struct quantile *quantile = &((const struct analysis_queue *)row)->latency;
+
+	return quantile->count ? (struct table_cell){.value = get_quantile(quantile, percent)}
+			       : (struct table_cell){.is_blank = true};
 }
 
 /* Defines the getter `name` of one quantile. */
@@ -126,6 +128,7 @@ ZONE_GETTER(end_p50, ZONE_STARTED_ENDED, 50)
 ZONE_GETTER(end_p99, ZONE_STARTED_ENDED, 99)
 LATENCY_GETTER(latency_p50, 50)
 LATENCY_GETTER(latency_p99, 99)
+LATENCY_GETTER(latency_max, 100)
 
 static struct table_cell mean_depth(const struct report *report, const void *row)
 {
@@ -250,7 +253,7 @@ static const struct table depths_table = {
 			 .whole = QUEUE(account.wall_ns)},
 			{NULL, "to start", TABLE_TIME, .get = latency_p50},
 			{NULL, "p99", TABLE_TIME, .get = latency_p99},
-			{NULL, "max", TABLE_TIME, .value = QUEUE(latency.max)},
+			{NULL, "max", TABLE_TIME, .get = latency_max},
 			{0},
 		},
 };

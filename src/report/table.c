@@ -51,7 +51,10 @@ struct number format_value(double value)
 	double size = fabs(value);
 	int places = size >= 1000 || size == 0 ? 0 : size >= 100 ? 1 : size >= 10 ? 2 : 3;
 
-	snprintf(number.text, sizeof(number.text), "%.*f", places, value);
+	if (size >= 1e9) /* a cell has room for ten digits */
+		snprintf(number.text, sizeof(number.text), "%.3e", value);
+	else
+		snprintf(number.text, sizeof(number.text), "%.*f", places, value);
 	return number;
 }
 

@@ -200,6 +200,23 @@ with t.case("rocprofv3-json: two processes in one file"):
     rows = rows_of(path)
     t.equal((len(rows["processes"]), len(rows["executions"]), len(rows["devices"])), (2, 10, 1), "processes, commands, devices")
 
+with t.case("rocpd: a hardware queue belongs to its process and device"):
+    processes = [v3_process(), v3_process(PID + 1)]
+    for process in processes:
+        process["agents"].append({"id": {"handle": 101}, "type": 2, "name": "gfx942", "node_id": 2, "domain": 0, "location_id": 0x8500})
+        other = dispatch_record(("saxpy", 0, 9, 9300, 9400, 7, 0))
+        other["dispatch_info"]["agent_id"]["handle"] = 101
+        process["buffer_records"]["kernel_dispatch"].append(other)
+    path = imported("rocprofv3-json", written("v3.json", json.dumps({"rocprofiler-sdk-tool": processes})))
+    result = run([DUET, "export", "-f", "rocpd", "-o", t.path("queues.db"), path])
+    t.equal(result.status, 0, text(result.stderr))
+    with sqlite3.connect(t.path("queues.db")) as connection:
+        rows = connection.execute("SELECT DISTINCT p.pid, d.agent_id, q.name, q.id, q.pid = d.pid FROM rocpd_kernel_dispatch AS d "
+                                  "JOIN rocpd_info_queue AS q ON q.id = d.queue_id JOIN rocpd_info_process AS p ON p.id = d.pid").fetchall()
+    t.equal(sorted(row[:3] + row[4:] for row in rows), [(pid, agent, f"Queue {number}", 1) for pid in (PID, PID + 1)
+                                                        for agent, number in ((1, 7), (1, 8), (2, 7))], "queues of dispatches")
+    t.equal(len({row[3] for row in rows}), 6, f"queues have ids of their own: {rows}")
+
 with t.case("rocprofv3-json: invalid files"):
     process = v3_process()
     process["buffer_records"]["kernel_dispatch"][0]["end_timestamp"] = 5

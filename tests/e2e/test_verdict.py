@@ -72,7 +72,7 @@ with t.case("the verdict is about the device that idles longest, if it has a qua
                          "launch 2 1 1 2010 2020 kernel name=a", "execution 1 2 1 2011 2012 2400 2900",
                          "launch 3 1 2 30 32 kernel name=b", "execution 1 3 2 31 33 100 101",
                          "launch 4 1 2 34 36 kernel name=b", f"execution 1 4 2 35 37 {2900 - work} 2900")
-        t.true(report["verdict"]["text"].startswith(f"The {noun} ("), f"{work}: {report['verdict']['text']}")
+        t.true(report["verdict"]["text"].startswith(f"{noun} ("), f"{work}: {report['verdict']['text']}")
 
 with t.case("a loop that is launched long before the device runs it, and work after it"):
     AHEAD = [line for i in range(40) for line in (

@@ -21,7 +21,7 @@
 #include "analyze/observer.h"
 #include "analyze/order.h"
 #include "analyze/sweep/switch_losses.h"
-#include "analyze/sweep/unplaced.h"
+#include "analyze/sweep/untimed.h"
 #include "base/number.h"
 #include "base/pair_map.h"
 
@@ -31,11 +31,6 @@
 /* A kernel without a matched execution has no row: the tag is its index in codes. Only paths use
  * this tag, accounts do not. */
 #define TAG_CODE 0x40000000u
-
-/* The open commands of a queue whose end is not known yet. */
-struct queue_list {
-	uint32_t first, last; /* places, CORRELATE_NONE: empty */
-};
 
 /* One sample of a thread on a processor, or one interval off it; both outside of calls. */
 struct thread_moment {
@@ -288,19 +283,6 @@ struct sweep_instructions {
 	struct pair_map told_places; /* (place, stack << 32 | text string) -> number */
 	uint32_t places_count;
 	struct sweep_rows rows; /* (path, place) */
-};
-
-/* sweep/untimed_commands.c. `intervals` and `skipped` belong to analysis.c, which keeps them from
- * the first sweep to the second. */
-struct sweep_untimed {
-	struct queue_list
-		*lists; /* owned; by queue index: open commands in the order of their launch */
-	struct untimed_intervals
-		*intervals; /* by device index; found in a first sweep, used in a second */
-	bool uses_intervals;
-	struct sweep_skipped *skipped; /* found in a first sweep, used in a second */
-	size_t skipped_next;           /* index of the next launch that is skipped */
-	struct sweep_unplaced unplaced;
 };
 
 /* sweep/ranks.c: the ranks of an MPI job. */

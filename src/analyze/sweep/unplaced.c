@@ -11,7 +11,7 @@
  *           ends with launches whose commands ran later. Such a launch may be of any device to
  *           which its process launches, but not of one to which a later launch is known.
  */
-#include "analyze/sweep/unplaced.h"
+#include "analyze/sweep/untimed.h"
 
 #include <errno.h>
 #include <stdlib.h>

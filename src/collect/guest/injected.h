@@ -54,7 +54,7 @@ struct injected_queue {
 	bool described;
 };
 
-/* An execution whose queue is described in a ring that is read later in the round. */
+/* An execution whose queue or devices are described in a ring that is read later in the round. */
 struct waiting_execution {
 	struct event_execution row;
 	uint32_t guest_queue;

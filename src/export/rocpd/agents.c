@@ -15,12 +15,14 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "analyze/join/commands.h"
 #include "analyze/model.h"
 #include "analyze/text/row_names.h"
 #include "base/json.h"
 #include "export/rocpd/database.h"
 
 #define HARDWARE_QUEUES (UINT64_C(1) << 32) /* ids of hardware queues follow those of streams */
+#define STREAMS         UINT64_MAX          /* instead of a process in the keys of rocpd.queues */
 
 struct agent {
 	uint64_t id;
@@ -133,19 +135,27 @@ static int put_streams(struct rocpd *rocpd)
 	return error;
 }
 
-int rocpd_queue(struct rocpd *rocpd, uint32_t queue, uint32_t hardware_queue, uint64_t *ret_queue)
+/* The numbers of hardware queues are those of a device in a process. */
+int rocpd_queue(struct rocpd *rocpd, const struct command *command, uint64_t *ret_queue)
 {
-	const struct event_queue *row = model_entity(rocpd->model, EVENT_QUEUE, queue);
+	const struct event_queue *row = model_entity(rocpd->model, EVENT_QUEUE, command->queue);
+	const uint32_t hardware_queue = command->execution->hardware_queue;
+	const uint64_t first = hardware_queue ? command->process : STREAMS;
+	const uint64_t second = hardware_queue
+					? (uint64_t)(row ? row->device : 0) << 32 | hardware_queue
+					: command->queue;
+	const uint32_t known = pair_map_find(&rocpd->queues, first, second);
+	const uint32_t index = known == PAIR_MAP_NONE ? (uint32_t)rocpd->queues.count : known;
 	char name[32];
 	int error;
 
-	*ret_queue = hardware_queue ? HARDWARE_QUEUES + hardware_queue : queue;
-	if (hash_map_find(&rocpd->queues, *ret_queue))
+	*ret_queue = hardware_queue ? HARDWARE_QUEUES + index : command->queue;
+	if (known != PAIR_MAP_NONE)
 		return 0;
-	snprintf(name, sizeof(name), "Queue %" PRIu32, hardware_queue ? hardware_queue - 1 : queue);
-	error = hash_map_put(&rocpd->queues, *ret_queue, 1);
-	return error ? error
-		     : put_named(rocpd, ROCPD_QUEUE, *ret_queue, row ? row->process : 0, name);
+	snprintf(name, sizeof(name), "Queue %" PRIu32,
+		 hardware_queue ? hardware_queue - 1 : command->queue);
+	error = pair_map_put(&rocpd->queues, first, second, index);
+	return error ? error : put_named(rocpd, ROCPD_QUEUE, *ret_queue, command->process, name);
 }
 
 /* ---- counters ---- */

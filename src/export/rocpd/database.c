@@ -266,7 +266,7 @@ void rocpd_close(struct rocpd *rocpd)
 		sqlite_writer_finalize(&rocpd->writer, rocpd->inserts[i]);
 	sqlite_writer_close(&rocpd->writer);
 	string_table_fini(&rocpd->strings);
-	hash_map_fini(&rocpd->queues);
+	pair_map_fini(&rocpd->queues);
 	hash_map_fini(&rocpd->tracks);
 	pair_map_fini(&rocpd->dispatches);
 	thread_nesting_fini(&rocpd->nesting);

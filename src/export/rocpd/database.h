@@ -57,7 +57,7 @@ struct rocpd {
 	struct string_table strings; /* id + 1 in the table rocpd_string; 1: "" */
 	struct entity_index processes;
 	uint64_t *process_ids, *thread_ids; /* in the tables, by index */
-	struct hash_map queues;             /* ids of hardware queues that have a row */
+	struct pair_map queues;             /* hardware queues and streams with a row -> index */
 	struct hash_map tracks;             /* (name, thread) -> id */
 	struct pair_map dispatches;    /* (process, correlation) -> event, if counters need it */
 	struct thread_nesting nesting; /* open regions */

@@ -7,6 +7,7 @@
 
 #include <stdint.h>
 
+struct command;
 struct rocpd;
 
 /* The agent of the host's processors. */
@@ -17,6 +18,6 @@ int rocpd_entities(struct rocpd *rocpd);
 int rocpd_agents(struct rocpd *rocpd);
 int rocpd_kernels(struct rocpd *rocpd);
 
-/* The id of a command's queue in rocpd_info_queue: its hardware queue's (a number plus 1; 0: not
- * known), otherwise its stream's. Describes it at its first use. Errors: those of the writer. */
-int rocpd_queue(struct rocpd *rocpd, uint32_t queue, uint32_t hardware_queue, uint64_t *ret_queue);
+/* The id of a command's queue in rocpd_info_queue: its hardware queue's, if it is known, otherwise
+ * its stream's. Describes it at its first use. Errors: those of the writer. */
+int rocpd_queue(struct rocpd *rocpd, const struct command *command, uint64_t *ret_queue);

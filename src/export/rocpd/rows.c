@@ -226,11 +226,10 @@ struct place {
 static int find_place(struct rocpd *rocpd, const struct command *command, const char *category,
 		      struct place *place)
 {
-	const struct event_execution *row = command->execution;
 	const struct rocpd_event event = {.category = category,
 					  .stack = command->tag ? command->tag : ++rocpd->regions,
 					  .parent_stack = command->tag};
-	int error = rocpd_queue(rocpd, command->queue, row->hardware_queue, &place->queue);
+	int error = rocpd_queue(rocpd, command, &place->queue);
 
 	place->process = rocpd_process(rocpd, command->process);
 	place->node = rocpd_node(rocpd, command->process);

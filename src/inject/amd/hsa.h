@@ -326,17 +326,20 @@ static inline void hsa_caller_init(struct hsa_caller *caller, uint32_t function)
 }
 
 /* Sets the parts of the slot's execution. hardware_queue: bits of a record's detail. transfer: NULL
- * for a dispatch. */
+ * for a dispatch. Migrations are those that a call of HIP requested. */
 static inline void hsa_slot_set_parts(struct hsa_slot *slot, uint32_t hardware_queue,
 				      uint32_t local_bytes, const struct record_transfer *transfer)
 {
+	const bool is_migration = hsa_caller && hsa_caller->command == COMMAND_MIGRATE;
+
 	slot->graph = hsa_caller ? hsa_caller->graph : 0;
 	slot->local_bytes = local_bytes;
 	slot->detail = hardware_queue | (local_bytes ? (uint32_t)RECORD_PART_SHAPE : 0) |
 		       (slot->graph ? (uint32_t)RECORD_PART_GRAPH : 0);
-	if (!transfer)
+	if (!transfer && !is_migration)
 		return;
-	slot->transfer = *transfer;
+	slot->transfer = transfer ? *transfer : (struct record_transfer){0};
+	slot->transfer.migration = is_migration ? MIGRATION_REQUESTED : MIGRATION_UNKNOWN;
 	slot->detail |= RECORD_PART_TRANSFER;
 }
 

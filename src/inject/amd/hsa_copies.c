@@ -94,23 +94,22 @@ struct copy {
 	struct hsa_launch launch;
 };
 
-/* One end of a copy. The runtime does not report whether memory of the host is pinned. */
-struct end_of_copy {
+/* One end of a copy. An agent does not show whether memory of the host is pinned. */
+struct copy_side {
 	uint32_t memory; /* enum event_memory */
 	uint32_t device; /* id; 0: the host, or not known */
 };
 
-static struct end_of_copy end_at(const struct hsa_device *device)
+static struct copy_side end_at(const struct hsa_device *device)
 {
-	return device ? (struct end_of_copy){MEMORY_DEVICE, device->id} : (struct end_of_copy){0};
+	return device ? (struct copy_side){MEMORY_DEVICE, device->id} : (struct copy_side){0};
 }
 
 /* Type of a copy, its ends, and the device whose engine does it; device NULL: no GPU takes part. */
 struct kind_of_copy {
 	uint32_t function, command;
 	const struct hsa_device *device;
-	struct end_of_copy to, from;
-	uint32_t hardware_queue; /* the engine, as bits of a record; 0: not known */
+	struct copy_side to, from;
 	uint64_t bytes;
 };
 
@@ -128,7 +127,7 @@ static void fill_slot(struct hsa_slot *slot, const struct copy *copy,
 	slot->is_copy = true;
 	slot->agent = kind->device->agent;
 	slot->correlation = copy->launch.correlation;
-	hsa_slot_set_parts(slot, kind->hardware_queue, 0, &transfer);
+	hsa_slot_set_parts(slot, 0, 0, &transfer);
 }
 
 static void begin_slot(struct copy *copy, const struct kind_of_copy *kind, hsa_signal *completion)
@@ -199,7 +198,7 @@ static void cancel(struct hsa_slot *slot)
 }
 
 /* A copy without times has its ends all the same. */
-static void put_untimed(struct copy *copy, const struct kind_of_copy *kind)
+static void put_untimed_copy(struct copy *copy, const struct kind_of_copy *kind)
 {
 	static const struct hsa_times unknown;
 	struct hsa_slot slot;
@@ -223,7 +222,7 @@ static void end_copy(struct copy *copy, const struct kind_of_copy *kind, hsa_sta
 		copy->launch.result = (int32_t)status;
 	}
 	if (status == HSA_SUCCESS && !copy->slot)
-		put_untimed(copy, kind);
+		put_untimed_copy(copy, kind);
 	else
 		hsa_put_launch(copy->thread, &copy->launch);
 	hsa_read_clock(copy->thread, false);
@@ -264,17 +263,7 @@ static hsa_status own_async_copy(void *to, hsa_agent to_agent, const void *from,
 	return status;
 }
 
-/* The engines are bits of a mask. If one of them was not forced, a kernel may copy within a
- * device. */
-static uint32_t number_of_engine(uint32_t engine, bool is_forced, const struct kind_of_copy *kind)
-{
-	bool is_within = kind->from.device && kind->from.device == kind->to.device;
-
-	if (!engine || (engine & (engine - 1)) || (is_within && !is_forced))
-		return 0;
-	return record_hardware_queue((uint32_t)__builtin_ctz(engine));
-}
-
+/* The engine is left out: its number may also be that of an HSA queue of the device. */
 static hsa_status own_async_copy_on_engine(void *to, hsa_agent to_agent, const void *from,
 					   hsa_agent from_agent, size_t size, uint32_t waits_count,
 					   const hsa_signal *waits, hsa_signal completion,
@@ -285,7 +274,6 @@ static hsa_status own_async_copy_on_engine(void *to, hsa_agent to_agent, const v
 	hsa_status status;
 
 	set_ends(&kind, hsa_device_of(to_agent), hsa_device_of(from_agent));
-	kind.hardware_queue = number_of_engine(engine, force, &kind);
 	begin_copy(&copy, &kind, &completion);
 	status = hsa_next.async_copy_on_engine(to, to_agent, from, from_agent, size, waits_count,
 					       waits, completion, engine, force);
@@ -294,9 +282,9 @@ static hsa_status own_async_copy_on_engine(void *to, hsa_agent to_agent, const v
 }
 
 /* The agent does the copy; the memory may be another device's. */
-static struct end_of_copy end_of_box(bool is_device)
+static struct copy_side end_of_box(bool is_device)
 {
-	return (struct end_of_copy){.memory = is_device ? MEMORY_DEVICE : MEMORY_UNKNOWN};
+	return (struct copy_side){.memory = is_device ? MEMORY_DEVICE : MEMORY_UNKNOWN};
 }
 
 static hsa_status own_async_copy_rect(const void *to, const struct hsa_extent *to_offset,
@@ -329,24 +317,31 @@ static hsa_status own_async_copy_rect(const void *to, const struct hsa_extent *t
 
 /* ---- copies without times -------------------------------------------------------------------- */
 
-/* Memory of an unknown type is ordinary. Locked memory belongs to the host, whichever device uses
- * it. ret_device: NULL for host memory. */
-static struct end_of_copy ask_about_memory(const void *memory, const struct hsa_device **ret_device)
+static bool is_processor(hsa_agent agent)
+{
+	uint32_t type = UINT32_MAX;
+
+	return hsa_next.agent_get_info(agent, HSA_AGENT_DEVICE, &type) == HSA_SUCCESS &&
+	       type == HSA_DEVICE_CPU;
+}
+
+/* Locked memory belongs to the host, whichever device uses it. Memory of an unknown type may be
+ * pageable, or SVM memory that has moved. ret_device: NULL if the memory is not known to be that of
+ * a GPU. */
+static struct copy_side ask_about_memory(const void *memory, const struct hsa_device **ret_device)
 {
 	struct hsa_pointer_info info = {.size = sizeof(info)};
 	int saved = errno;
 	bool is_known = hsa_next.pointer_info &&
 			hsa_next.pointer_info(memory, &info, NULL, NULL, NULL) == HSA_SUCCESS;
-	bool is_of_runtime = info.type == HSA_POINTER_HSA || info.type == HSA_POINTER_IPC;
+	bool is_of_runtime =
+		is_known && (info.type == HSA_POINTER_HSA || info.type == HSA_POINTER_IPC);
+	bool is_pinned = is_known && (info.type == HSA_POINTER_LOCKED ||
+				      (is_of_runtime && is_processor(info.owner)));
 
 	errno = saved;
-	*ret_device = is_known && is_of_runtime ? hsa_device_of(info.owner) : NULL;
-	if (*ret_device)
-		return end_at(*ret_device);
-	if (!is_known || info.type > HSA_POINTER_LOCKED)
-		return (struct end_of_copy){.memory = MEMORY_UNKNOWN};
-	return (struct end_of_copy){.memory = info.type == HSA_POINTER_UNKNOWN ? MEMORY_PAGEABLE
-									       : MEMORY_PINNED};
+	*ret_device = is_of_runtime ? hsa_device_of(info.owner) : NULL;
+	return is_pinned ? (struct copy_side){.memory = MEMORY_PINNED} : end_at(*ret_device);
 }
 
 static hsa_status own_memory_copy(void *to, const void *from, size_t size)
@@ -420,7 +415,7 @@ static void put_piece(const struct hsa_copy_piece *piece)
 	if (piece->type <= HSA_PIECE_LAST)
 		set_ends(&kind, target_of(piece), hsa_device_of(piece->from_agent));
 	if (piece->entries > 1)
-		kind.to = (struct end_of_copy){.memory = MEMORY_UNKNOWN};
+		kind.to = (struct copy_side){.memory = MEMORY_UNKNOWN};
 	begin_untimed(&copy, &kind);
 	end_copy(&copy, &kind, HSA_SUCCESS);
 }

@@ -100,7 +100,8 @@ void hsa_put_execution(struct guest_thread *thread, const struct hsa_slot *slot,
 		count_lost(slot);
 	if (!thread || slot->mode != thread->mode)
 		return;
-	hsa_skip_suspend(&awake);
+	if (is_real)
+		hsa_skip_suspend(&awake);
 	record = guest_reserve(thread, EVENT_EXECUTION,
 			       (uint32_t)sizeof(*record) + record_parts_bytes(slot->detail),
 			       slot->detail | (is_real ? EXECUTION_STARTED | EXECUTION_ENDED : 0));

@@ -260,7 +260,8 @@ struct level_zero_queue *level_zero_queue(ze_handle handle);
 
 /* Return the id of the object, which is described first if necessary. 0: no id. */
 uint32_t level_zero_queue_id(struct guest_thread *thread, struct level_zero_queue *queue);
-/* driver: NULL if it is not known. */
+/* The device, too, is described first if necessary. The caller does not hold the lock. driver: NULL
+ * if it is not known. */
 uint32_t level_zero_device_id(struct guest_thread *thread, struct level_zero_device *device,
 			      ze_handle driver);
 /* now: a time at which the kernel existed (clock of guest_now). */

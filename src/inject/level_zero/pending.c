@@ -57,6 +57,7 @@ void level_zero_commands_forked(void)
 static void put_execution(struct guest_thread *thread, const struct level_zero_pending *pending,
 			  uint32_t valid, uint64_t started, uint64_t ended, int32_t status)
 {
+	const struct record_parts parts = {.transfer = pending->transfer};
 	struct record_execution *record;
 
 	if (pending->mode != thread->mode)
@@ -73,7 +74,7 @@ static void put_execution(struct guest_thread *thread, const struct level_zero_p
 	record->seen = guest_now(thread);
 	record->queue = pending->queue_id;
 	record->status = status;
-	record_parts_write(record + 1, pending->detail, &pending->parts);
+	record_parts_write(record + 1, pending->detail, &parts);
 	ring_commit(&thread->writer);
 }
 
@@ -485,15 +486,16 @@ static void fill_parts(struct guest_thread *thread, struct level_zero_pending *p
 		       const struct level_zero_command *command)
 {
 	ze_handle driver = pending->queue->context ? pending->queue->context->driver : NULL;
+	struct record_parts parts = {0};
 
-	pending->parts.transfer = (struct record_transfer){
+	parts.transfer = (struct record_transfer){
 		.source_device = level_zero_device_id(thread, command->from_device, driver),
 		.destination_device = level_zero_device_id(thread, command->to_device, driver),
 		.source_memory = command->from_memory,
 		.destination_memory = command->to_memory,
 	};
-	pending->detail =
-		record_parts_detail(&pending->parts) | engine_of(pending->queue, command->command);
+	pending->transfer = parts.transfer;
+	pending->detail = record_parts_detail(&parts) | engine_of(pending->queue, command->command);
 }
 
 void level_zero_launch_command(struct guest_thread *thread, struct level_zero_launch *launch,

@@ -23,13 +23,14 @@ struct level_zero_pending {
 	uint64_t correlation;
 	uint32_t queue_id;
 	uint32_t detail; /* hardware queue and parts of the execution's record */
-	struct record_parts parts;
+	struct record_transfer transfer;
 	/* attachment of the launch, whose recorder alone knows it; 0: the launch was lost */
 	uint32_t mode;
 	uint32_t next;
 	bool gives_back; /* the event is ours and does not belong to a list */
 	bool is_renewed; /* as in struct level_zero_command */
 };
+_Static_assert(sizeof(struct level_zero_pending) <= 80, "2^20 commands may be pending");
 
 struct level_zero_pending_commands {
 	struct guest_lock lock; /* protects queues, pending commands and pool */

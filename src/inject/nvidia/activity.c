@@ -16,7 +16,6 @@
  *           only counts the records in it.
  */
 #include <errno.h>
-#include <string.h>
 #include <sys/mman.h>
 
 #include "event/record_parts.h"
@@ -121,7 +120,8 @@ struct work {
 	const char *kernel; /* NULL: not a kernel */
 	const int32_t *grid, *block;
 	uint32_t more; /* bits of a record's detail: the hardware queue, RECORD_NODE_COOPERATIVE */
-	struct record_parts parts;
+	uint32_t source, destination; /* ordinals of devices */
+	struct record_parts parts;    /* the devices of its transfer are set by put_work */
 };
 
 static uint32_t copy_command(uint32_t kind)
@@ -220,8 +220,18 @@ static void put_node(struct guest_thread *thread, const struct work *work, uint3
 	ring_commit(&thread->writer);
 }
 
-static void put_work(struct guest_thread *thread, const struct work *work)
+/* The device of one end of a transfer. Managed memory may be anywhere. */
+static uint32_t end_of(struct guest_thread *thread, uint8_t memory, uint32_t device)
 {
+	const bool is_there =
+		memory == MEMORY_DEVICE || memory == MEMORY_ARRAY || memory == MEMORY_DEVICE_STATIC;
+
+	return is_there ? cuda_device(thread, device) : 0;
+}
+
+static void put_work(struct guest_thread *thread, struct work *work)
+{
+	struct record_transfer *transfer = &work->parts.transfer;
 	enum cuda_slot_kind kind;
 	uint32_t queue;
 
@@ -233,6 +243,9 @@ static void put_work(struct guest_thread *thread, const struct work *work)
 	if (kind == CUDA_SLOT_NONE || kind == CUDA_SLOT_OTHERS)
 		return;
 	queue = cuda_queue(thread, work->device, work->context, work->stream);
+	transfer->source_device = end_of(thread, transfer->source_memory, work->source);
+	transfer->destination_device =
+		end_of(thread, transfer->destination_memory, work->destination);
 	if (kind == CUDA_SLOT_FIRST)
 		put_execution(thread, work, queue);
 	else
@@ -243,12 +256,14 @@ static void put_work(struct guest_thread *thread, const struct work *work)
 	(struct work)                                                                         \
 	{                                                                                     \
 		.device = (record)->device_id, .context = (record)->context_id,               \
-		.stream = (record)->stream_id,                                                \
+		.stream = (record)->stream_id, .source = (record)->device_id,                 \
+		.destination = (record)->device_id,                                           \
 		.correlation = cuda_correlation((record)->correlation_id), .command = (what), \
 		.started = (record)->start_ns, .ended = (record)->end_ns                      \
 	}
 
-/* The members of kernels, copies and fills that a version has, in types of their own. */
+/* A macro because the record types of kernels, copies and fills differ. Reads only members that
+ * this CUPTI has. */
 #define SET_MORE(work, record)                                                      \
 	do {                                                                        \
 		(work)->graph_node = (record)->graph_node_id;                       \
@@ -273,10 +288,10 @@ static void take_kernel(struct guest_thread *thread, const struct cupti_activity
 	if (record->launch_type == CUPTI_ACTIVITY_LAUNCH_TYPE_COOPERATIVE_SINGLE_DEVICE ||
 	    record->launch_type == CUPTI_ACTIVITY_LAUNCH_TYPE_COOPERATIVE_MULTI_DEVICE)
 		work.more |= RECORD_NODE_COOPERATIVE;
-	work.parts.shape.local_bytes = shared_bytes;
 	if (cuda_version >= API_VERSION_11_8)
-		memcpy(work.parts.shape.cluster, &record->cluster_x,
-		       sizeof(work.parts.shape.cluster));
+		work.parts.shape = (struct record_shape){
+			.cluster = {record->cluster_x, record->cluster_y, record->cluster_z}};
+	work.parts.shape.local_bytes = shared_bytes;
 	put_work(thread, &work);
 	cuda_kernel_needs(thread, record->name, record->registers_per_thread, shared_bytes);
 }
@@ -297,23 +312,6 @@ static uint8_t memory_of(uint32_t kind)
 	return kind < sizeof(memories) ? memories[kind] : MEMORY_UNKNOWN;
 }
 
-/* The device of one end of a transfer. Managed memory may be anywhere. */
-static uint32_t end_of(struct guest_thread *thread, uint8_t memory, uint32_t device)
-{
-	const bool is_there =
-		memory == MEMORY_DEVICE || memory == MEMORY_ARRAY || memory == MEMORY_DEVICE_STATIC;
-
-	return is_there ? cuda_device(thread, device) : 0;
-}
-
-static void set_ends(struct guest_thread *thread, struct record_transfer *transfer,
-		     uint32_t source_device, uint32_t destination_device)
-{
-	transfer->source_device = end_of(thread, transfer->source_memory, source_device);
-	transfer->destination_device =
-		end_of(thread, transfer->destination_memory, destination_device);
-}
-
 static void take_copy(struct guest_thread *thread, const struct cupti_activity_memcpy *record)
 {
 	struct work work = WORK(record, copy_command(record->copy_kind));
@@ -322,7 +320,6 @@ static void take_copy(struct guest_thread *thread, const struct cupti_activity_m
 	SET_MORE(&work, record);
 	work.parts.transfer.source_memory = memory_of(record->source_kind);
 	work.parts.transfer.destination_memory = memory_of(record->destination_kind);
-	set_ends(thread, &work.parts.transfer, record->device_id, record->device_id);
 	put_work(thread, &work);
 }
 
@@ -335,8 +332,8 @@ static void take_peer_copy(struct guest_thread *thread,
 	SET_MORE(&work, record);
 	work.parts.transfer.source_memory = memory_of(record->source_kind);
 	work.parts.transfer.destination_memory = memory_of(record->destination_kind);
-	set_ends(thread, &work.parts.transfer, record->source_device_id,
-		 record->destination_device_id);
+	work.source = record->source_device_id;
+	work.destination = record->destination_device_id;
 	put_work(thread, &work);
 }
 
@@ -347,7 +344,6 @@ static void take_set(struct guest_thread *thread, const struct cupti_activity_me
 	work.bytes = record->size_bytes;
 	SET_MORE(&work, record);
 	work.parts.transfer.destination_memory = memory_of(record->memory_kind);
-	set_ends(thread, &work.parts.transfer, record->device_id, record->device_id);
 	put_work(thread, &work);
 }
 

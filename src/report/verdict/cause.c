@@ -496,7 +496,7 @@ static void say_unknown(const struct report *report, const struct verdict_cause 
 	if (cause->cause == CAUSE_HOST)
 		say(sentence, "the program worked or waited outside of recorded calls");
 	else if (cause->cause == CAUSE_UNKNOWN && model_imported_from(report->model))
-		say(sentence, "not known, because the file has no launching call");
+		say(sentence, "not known, because the file lacks the launching calls");
 	else
 		say(sentence, "not known");
 }

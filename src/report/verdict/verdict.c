@@ -157,6 +157,7 @@ static void say_busy(const struct report *report, const struct verdict *verdict,
 {
 	const struct account_steady *steady = verdict->steady;
 	const uint64_t wall_ns = steady->end - steady->begin;
+	const uint64_t busy_ns = report->analysis->devices[verdict->device].account.busy_ns;
 	const char *doubt = doubt_of(report, verdict->device);
 
 	if (doubt)
@@ -168,6 +169,9 @@ static void say_busy(const struct report *report, const struct verdict *verdict,
 	if (report->device == ALL_DEVICES)
 		say_others(report, verdict->device, sentence);
 	say(sentence, ".");
+	if (steady->busy_ns < busy_ns / 2)
+		say(sentence, " Only %s of its work was in that part.",
+		    format_percent(steady->busy_ns, busy_ns).text);
 }
 
 /* A cause takes the place of the second one if it is twice as long and longer than the first. */
@@ -627,7 +631,7 @@ int report_put_slowest_cause(const struct report *report)
 
 	if (error)
 		return error == -ENOENT ? 0 : error;
-	wall_ns = verdict.steady->end - verdict.steady->begin;
+	wall_ns = smaller(verdict.steady->to, report->analysis->to_ns) - verdict.steady->from;
 	say_device_name(report, verdict.device, false, &sentence);
 	say(&sentence, " was busy %s of it", format_percent(verdict.steady->busy_ns, wall_ns).text);
 	if (verdict.count) {

@@ -305,11 +305,11 @@ with t.case("kernels shorter than their launch"):
 TAIL_NS, LAUNCH_NS, LATENCY_NS = 3000, 5000, 2000
 
 
-def waiting(count, took=90000, own=0, kind="wait", queue=1, tail=TAIL_NS, first=0, what="kernel name=k", away=0):
+def waiting(count, took=90000, own=0, kind="wait", queue=1, tail=TAIL_NS, latency=LATENCY_NS, what="kernel name=k"):
     """Launches of which each is followed by a wait; own: time of the thread's own code in between."""
     at = 1000
-    for i in range(first, first + count):
-        started = at + LAUNCH_NS + LATENCY_NS
+    for i in range(count):
+        started = at + LAUNCH_NS + latency
         yield from command(i + 1, at, at + LAUNCH_NS, started, started + took, f"{what} function=launch stack=1")
         yield f"call 1 {at + LAUNCH_NS} {started + took + tail} {kind} finish queue={queue} stack=2"
         at = started + took + tail + own
@@ -340,7 +340,7 @@ with t.case("each launch is followed by a wait"):
     gap_ns, wall_ns = TAIL_NS + LAUNCH_NS + LATENCY_NS, 200 * 100000 - LAUNCH_NS - LATENCY_NS - TAIL_NS
     t.equal(numbers(found, "line"), {"count": 199, "launches": 200, "idle_ns": 199 * gap_ns, "mean_ns": gap_ns, "wall_ns": wall_ns}, "evidence")
     t.equal(found and [found["evidence"][key] for key in ("call", "launch", "function", "line")], ["finish", "launch", "load", 5], "which calls, and where")
-    t.true(found and "200 launches were each followed by a wait, most in finish called from load (data.py:5); the device idled 1.990 ms (10.0 %"
+    t.true(found and "200 launches were each followed by a wait, the longest in finish called from load (data.py:5); the device idled 1.990 ms (10.0 %"
            in found["text"] and "10.00 µs each time" in found["text"], found and found["text"])
     first = document["verdict"]["causes"][0]
     t.equal([first[key] for key in ("kind", "ns", "what", "function")], ["launch_bound", 199 * gap_ns, "finish", "load"],
@@ -372,11 +372,16 @@ with t.case("launches that wait for nothing, too seldom, or for something else")
     other = ("device 2 gpu2", "queue 2 2")
     for name, lines in (("99 gaps", waiting(100)), ("no waits", waiting(200, kind="call")), ("for another device", waiting(200, queue=2)),
                         ("a long end of the wait", waiting(200, tail=9994000)),
-                        ("copies that wait, with a long end", copying(200, 101000)), ("copies", waiting(200, what="write bytes=4"))):
+                        ("copies that wait, with a long end", copying(200, 101000)),
+                        ("for an unknown one of two devices, with a long end", waiting(200, queue=0, tail=101000)),
+                        ("commands that start late", waiting(200, latency=200001)), ("copies", waiting(200, what="write bytes=4"))):
         t.equal(find(report(*GPU, *STACKS, *other, *lines), "launch_bound"), None, name)
     t.true(find(report(*GPU, *STACKS, *other, *waiting(101)), "launch_bound"), "100 gaps")
     t.true(find(report(*GPU, *STACKS, *other, *waiting(200, tail=9993000)), "launch_bound"), "gaps of 10 ms")
     t.true(find(report(*GPU, *STACKS, *other, *copying(200, 90000)), "launch_bound"), "copies that wait")
+    t.true(find(report(*GPU, *STACKS, *other, *waiting(200, queue=0)), "launch_bound"), "a short end of the wait, for an unknown device")
+    t.true(find(report(*GPU, *STACKS, *waiting(200, queue=0, tail=101000)), "launch_bound"), "for the only device")
+    t.true(find(report(*GPU, *STACKS, *waiting(200, latency=200000)), "launch_bound"), "0.2 ms after the call")
     t.true(find(report(*GPU, *STACKS, *early(200)), "launch_bound"), "kernels that end before the wait begins")
     events = (f"wait 1 {i + 2} {1000 + (i + 1) * 100000 + 100} 77" for i in range(199))
     signals = (f"call 2 {1000 + (i + 1) * 100000 + 6000} {1000 + (i + 1) * 100000 + 6100} signal set event=77" for i in range(199))

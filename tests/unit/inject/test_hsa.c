@@ -484,7 +484,7 @@ static hsa_status agent_get_info(hsa_agent agent, uint32_t what, void *value)
 	    what == HSA_AGENT_PRODUCT_NAME || what == HSA_AGENT_UUID)
 		strcpy(value, runtime.agent_name ? runtime.agent_name : "text");
 	else
-		*(uint32_t *)value = what == HSA_AGENT_DEVICE ? agent.handle == gpu.handle : 0x4321;
+		*(uint32_t *)value = what == HSA_AGENT_DEVICE ? agent.handle != cpu.handle : 0x4321;
 	return HSA_SUCCESS;
 }
 
@@ -643,7 +643,23 @@ static hsa_status memory_fill(void *to, uint32_t value, size_t words_count)
 	return runtime.refuses_copies ? HSA_ERROR : HSA_SUCCESS;
 }
 
-/* What lies below 0x1000 is the host's. */
+/* What the runtime says about memory below 0x1000, by the address's third digit. */
+static const struct {
+	uint32_t type;
+	hsa_agent owner;
+	uint32_t memory;
+} host_memories[] = {{HSA_POINTER_UNKNOWN, {2}, MEMORY_UNKNOWN},
+		     {HSA_POINTER_LOCKED, {2}, MEMORY_PINNED},
+		     {HSA_POINTER_HSA, {1}, MEMORY_PINNED},
+		     {HSA_POINTER_HSA, {99}, MEMORY_UNKNOWN},
+		     {3, {1}, MEMORY_UNKNOWN},
+		     {HSA_POINTER_IPC, {1}, MEMORY_PINNED}};
+
+static uint32_t memory_of(uintptr_t address)
+{
+	return address < 0x1000 ? host_memories[address >> 8].memory : MEMORY_DEVICE;
+}
+
 static hsa_status pointer_info(const void *memory, struct hsa_pointer_info *info,
 			       void *(*allocate)(size_t), uint32_t *ret_agents_count,
 			       hsa_agent **ret_agents)
@@ -651,8 +667,10 @@ static hsa_status pointer_info(const void *memory, struct hsa_pointer_info *info
 	CHECK_EQUAL(info->size, sizeof(*info));
 	CHECK(!allocate && !ret_agents_count && !ret_agents);
 	errno = EIO;
-	info->type = (uintptr_t)memory < 0x1000 ? 0 : HSA_POINTER_HSA;
-	info->owner = gpu;
+	info->type = (uintptr_t)memory < 0x1000 ? host_memories[(uintptr_t)memory >> 8].type
+						: HSA_POINTER_HSA;
+	info->owner =
+		(uintptr_t)memory < 0x1000 ? host_memories[(uintptr_t)memory >> 8].owner : gpu;
 	return HSA_SUCCESS;
 }
 
@@ -2185,6 +2203,45 @@ TEST(parts_of_a_dispatch)
 	stop();
 }
 
+static void end_the_copy(void)
+{
+	runtime.copy_time = 100;
+	complete(runtime.copy_signal, 0, 0);
+	look();
+	CHECK_EQUAL(seen.with_times, 1);
+}
+
+/* Whatever a prefetch puts into queues is a migration that the program requested; a later command
+ * is not. */
+TEST(migrations_inside_of_a_call)
+{
+	struct hsa_queue *queue = start(0, SIGNALS);
+	struct hsa_caller caller;
+	hsa_signal own = {0};
+
+	hsa_caller_init(&caller, 304);
+	caller.command = COMMAND_MIGRATE;
+	make_signal(10, &own);
+	for (uint64_t i = 0; i < 4; i++) {
+		hsa_caller = i < 2 ? &caller : NULL;
+		if (i % 2) {
+			CHECK_EQUAL(copy(gpu, cpu, own), HSA_SUCCESS);
+			end_the_copy();
+			CHECK_EQUAL(seen.parts.transfer.destination_memory, MEMORY_DEVICE);
+		} else {
+			write_dispatch(queue, no_signal);
+			complete(signal_of(i / 2), 100, 200);
+			hsa_harvest(&guest.thread);
+			look();
+		}
+		CHECK_EQUAL(seen.count[EVENT_EXECUTION], 1);
+		CHECK_EQUAL(seen.parts.transfer.migration,
+			    i < 2 ? MIGRATION_REQUESTED : MIGRATION_UNKNOWN);
+	}
+	hsa_caller = NULL;
+	stop();
+}
+
 /* A kernel of the runtime's own that copies is a copy, of what the engines have not copied. */
 TEST(a_copy_by_a_kernel_inside_of_a_call)
 {
@@ -2492,27 +2549,17 @@ TEST(copies)
 	stop();
 }
 
-static void end_the_copy(void)
-{
-	runtime.copy_time = 100;
-	complete(runtime.copy_signal, 0, 0);
-	look();
-	CHECK_EQUAL(seen.with_times, 1);
-}
-
-/* A copy has its engine only where the runtime takes the one that it is told. */
-TEST(engines_and_ends_of_copies)
+/* A copy has no hardware queue: the number of its engine may be that of an HSA queue. */
+TEST(ends_of_copies_on_engines)
 {
 	static const struct {
 		hsa_agent to, from;
 		uint32_t engine;
 		bool is_forced;
-		uint32_t number, to_memory, from_memory;
-	} rows[] = {{{2}, {1}, 4, false, 3, MEMORY_DEVICE, 0},
-		    {{1}, {2}, 1, false, 1, 0, MEMORY_DEVICE},
-		    {{1}, {2}, 3, false, 0, 0, MEMORY_DEVICE},
-		    {{2}, {2}, 2, false, 0, MEMORY_DEVICE, MEMORY_DEVICE},
-		    {{2}, {2}, 2, true, 2, MEMORY_DEVICE, MEMORY_DEVICE}};
+		uint32_t to_memory, from_memory;
+	} rows[] = {{{2}, {1}, 4, false, MEMORY_DEVICE, 0},
+		    {{1}, {2}, 1, false, 0, MEMORY_DEVICE},
+		    {{2}, {2}, 2, true, MEMORY_DEVICE, MEMORY_DEVICE}};
 	hsa_async_copy_on_engine_function *call;
 	hsa_signal own = {0};
 
@@ -2525,7 +2572,7 @@ TEST(engines_and_ends_of_copies)
 				 rows[i].engine, rows[i].is_forced),
 			    HSA_SUCCESS);
 		end_the_copy();
-		CHECK_EQUAL(record_get_hardware_queue(seen.execution.head.detail), rows[i].number);
+		CHECK_EQUAL(record_get_hardware_queue(seen.execution.head.detail), 0);
 		CHECK_EQUAL(seen.parts.transfer.destination_memory, rows[i].to_memory);
 		CHECK_EQUAL(seen.parts.transfer.source_memory, rows[i].from_memory);
 		CHECK_EQUAL(seen.parts.transfer.destination_device, rows[i].to_memory ? 1 : 0);
@@ -2596,13 +2643,18 @@ TEST(copies_that_are_waited_for)
 	} rows[] = {{0x1000, 8, COMMAND_WRITE, 1},
 		    {8, 0x1000, COMMAND_READ, 1},
 		    {0x1000, 0x2000, COMMAND_COPY, 1},
+		    {0x1000, 0x100, COMMAND_WRITE, 1},
+		    {0x200, 0x1000, COMMAND_READ, 1},
+		    {0x1000, 0x300, COMMAND_WRITE, 1},
+		    {0x400, 0x1000, COMMAND_READ, 1},
+		    {0x1000, 0x500, COMMAND_WRITE, 1},
 		    {8, 16, 0, 0}};
 	hsa_memory_copy_function *call;
 	hsa_memory_fill_function *fill;
 
 	start(0, SIGNALS);
 	call = (hsa_memory_copy_function *)(uintptr_t)read_entry(tables.core, CORE_MEMORY_COPY);
-	for (int i = 0; i < 4; i++) {
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		CHECK_EQUAL(call((void *)rows[i].to, (void *)rows[i].from, 300), HSA_SUCCESS);
 		look();
 		CHECK_EQUAL(seen.count[EVENT_LAUNCH], rows[i].count);
@@ -2612,10 +2664,8 @@ TEST(copies_that_are_waited_for)
 		CHECK_EQUAL(seen.count[EVENT_EXECUTION], rows[i].count);
 		if (!rows[i].count)
 			continue;
-		CHECK_EQUAL(seen.parts.transfer.destination_memory,
-			    rows[i].to < 0x1000 ? MEMORY_PAGEABLE : MEMORY_DEVICE);
-		CHECK_EQUAL(seen.parts.transfer.source_memory,
-			    rows[i].from < 0x1000 ? MEMORY_PAGEABLE : MEMORY_DEVICE);
+		CHECK_EQUAL(seen.parts.transfer.destination_memory, memory_of(rows[i].to));
+		CHECK_EQUAL(seen.parts.transfer.source_memory, memory_of(rows[i].from));
 		CHECK_EQUAL(seen.parts.transfer.source_device, rows[i].from < 0x1000 ? 0 : 1);
 	}
 	fill = (hsa_memory_fill_function *)(uintptr_t)read_entry(tables.amd, 208);
@@ -3153,6 +3203,7 @@ int main(void)
 	RUN(a_dispatch_inside_of_a_call);
 	RUN(parts_of_a_dispatch);
 	RUN(a_copy_by_a_kernel_inside_of_a_call);
+	RUN(migrations_inside_of_a_call);
 	RUN(names_of_kernels);
 	RUN(more_code_than_there_is_room_for);
 	RUN(samples_of_instructions);
@@ -3161,7 +3212,7 @@ int main(void)
 	RUN(samples_among_many_code_objects);
 	RUN(nothing_that_samples);
 	RUN(copies);
-	RUN(engines_and_ends_of_copies);
+	RUN(ends_of_copies_on_engines);
 	RUN(ends_of_boxes);
 	RUN(times_of_many_copies);
 	RUN(copies_that_are_waited_for);

@@ -27,6 +27,8 @@ TEST(size_percent_count)
 	CHECK_TEXT(format_percent(1, 3).text, "33.3 %");
 	CHECK_TEXT(format_percent(0, 0).text, "-");
 	CHECK_TEXT(format_count(UINT64_MAX).text, "18446744073709551615");
+	CHECK_TEXT(format_value(999999999).text, "999999999");
+	CHECK_TEXT(format_value(734079173812).text, "7.341e+11");
 }
 
 TEST(columns)

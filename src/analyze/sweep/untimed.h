@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * analyze/sweep/unplaced.h - launches in flight that name no described queue
+ * analyze/sweep/untimed.h - commands without times: the state of untimed_commands.c, and unplaced.c
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/pair_map.h"
 
+struct sweep_skipped;
+struct untimed_intervals;
 struct analysis;
+
+/* ---- unplaced.c: launches in flight that name no described queue ---- */
 
 struct unplaced_launch {
 	uint32_t process; /* id */
@@ -43,3 +48,23 @@ int sweep_unplaced_note_user(struct sweep_unplaced *unplaced, uint32_t process, 
 
 /* Adds each launch to the devices on which it may be in flight. */
 void sweep_unplaced_place(struct sweep_unplaced *unplaced, struct analysis *analysis);
+
+/* ---- untimed_commands.c ---- */
+
+/* The open commands of a queue whose end is not known yet. */
+struct queue_list {
+	uint32_t first, last; /* places, CORRELATE_NONE: empty */
+};
+
+/* `intervals` and `skipped` belong to analysis.c, which keeps them from the first sweep to the
+ * second. */
+struct sweep_untimed {
+	struct queue_list
+		*lists; /* owned; by queue index: open commands in the order of their launch */
+	struct untimed_intervals
+		*intervals; /* by device index; found in a first sweep, used in a second */
+	bool uses_intervals;
+	struct sweep_skipped *skipped; /* found in a first sweep, used in a second */
+	size_t skipped_next;           /* index of the next launch that is skipped */
+	struct sweep_unplaced unplaced;
+};
