@@ -10,6 +10,7 @@ import gzip
 import io
 import json
 import resource
+import sqlite3
 
 import duet_test
 from duet_test import DUET, run, text
