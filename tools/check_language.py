@@ -46,7 +46,7 @@ SUBJECTS = "commit subjects against the rules"
 
 TOKEN = re.compile(r"""/\*(?P<block>.*?)\*/ | //(?P<line>[^\n]*) | '(?:\\.|[^'\\\n])+' |
                        (?P<strings>"(?:\\.|[^"\\\n])*"(?:\s*(?:PRI[a-zA-Z0-9]+\s*)?"(?:\\.|[^"\\\n])*")*)""", re.S | re.X)
-SENTENCE_END = re.compile(r"(?<=[.!?:])[\"')*]*\s+|(?:\\n)+")
+SENTENCE_END = re.compile(r"(?<=[.!?:])(?<!\bNo\.)[\"')*]*\s+|(?:\\n)+")
 
 
 def relative(path):

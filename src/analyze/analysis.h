@@ -105,7 +105,8 @@ struct analysis_device {
 	const struct event_device *device; /* NULL: executions on devices without a row */
 	const char *name, *key, *vendor;
 	uint64_t launches, executions;
-	/* Threads without recorded functions were outside of calls while it was idle. */
+	/* Threads without recorded functions were outside of calls while it was idle. The states of
+	 * host time without a stack have no thread, so those of other threads are unknown, too. */
 	bool has_unrecorded;
 	/* the members from here to all_timed describe the whole trace, not only the window */
 	bool is_measured; /* its account has commands, or it got none; false: all time is unknown */
@@ -596,8 +597,9 @@ static inline uint32_t analysis_awaited_thread(const struct analysis_cpu *cpu, u
 /* Launches in the window that waited because the command buffer was full. */
 struct analysis_full {
 	uint64_t launches, ns, longest_ns;
-	uint32_t stack;   /* the longest one's; 0: not known */
-	bool is_reported; /* by the driver; false: estimated from the depth of queues */
+	uint64_t thread_ns; /* largest sum of a thread */
+	uint32_t stack;     /* the longest one's; 0: not known */
+	bool is_reported;   /* by the driver; false: estimated from the depth of queues */
 };
 
 /* The program's API calls and its ranges. */

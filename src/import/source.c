@@ -128,6 +128,11 @@ ssize_t import_source_read(void *context, void *buffer, size_t size)
 	return (ssize_t)size;
 }
 
+uint64_t import_source_offset(const struct import_source *source)
+{
+	return import_stream_offset(source->stream);
+}
+
 int import_source_rewind(struct import_source *source)
 {
 	source->used = source->size = 0;

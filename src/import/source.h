@@ -32,6 +32,9 @@ int import_source_unpack(struct import_source *source);
 /* A json_reader_more callback; context is the source. */
 ssize_t import_source_read(void *context, void *buffer, size_t size);
 
+/* Number of bytes of the file that were read so far, before decompression; 0: not known. */
+uint64_t import_source_offset(const struct import_source *source);
+
 /* Starts again from the first byte. Errors: -ESPIPE with a text unless it is a regular file. */
 int import_source_rewind(struct import_source *source);
 

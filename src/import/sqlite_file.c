@@ -26,8 +26,6 @@
 #include "base/string.h"
 #include "import/faults.h"
 
-#define TEXT_BYTES_MAX (1 << 20) /* names of C++ templates reach some 100 KB */
-
 /* A row of a real file takes at least 70 bytes and about 40 of SQLite's steps. */
 #define STEPS_PER_CALL      10000 /* 0.1 ms */
 #define STEPS_FREE          UINT64_C(10000000)
@@ -41,7 +39,8 @@ static int fail_steps(struct sqlite_file *file, const char *what)
 	file->has_failed = true;
 	return error_set(-EBADMSG,
 			 "%s: SQLite did not finish in %" PRIu64
-			 " steps, which is more than a valid file of this size needs",
+			 " steps, which is more than a valid file of this size needs; steps of "
+			 "texts are an estimate, so a file near this limit may pass in another run",
 			 what, file->steps_max);
 }
 
@@ -83,7 +82,7 @@ static int distrust_schema(struct sqlite_file *file)
 		    SQLITE_OK)
 			return error_set(-ENOTSUP, "the SQLite library cannot switch views off; "
 						   "install SQLite 3.31 or later");
-	file->sqlite.limit(file->database, SQLITE_LIMIT_LENGTH, TEXT_BYTES_MAX);
+	file->sqlite.limit(file->database, SQLITE_LIMIT_LENGTH, SQLITE_TEXT_BYTES_MAX);
 	return 0;
 }
 

@@ -29,7 +29,10 @@ struct sqlite_file {
 int sqlite_file_open(struct sqlite_file *file, const char *path);
 void sqlite_file_close(struct sqlite_file *file);
 
-/* Sets the max size of a text or blob, which is 1 MiB after opening. */
+/* The max size of a text or blob after opening; names of C++ templates reach some 100 KB. */
+#define SQLITE_TEXT_BYTES_MAX (1 << 20)
+
+/* Sets another one. */
 void sqlite_file_set_limit(struct sqlite_file *file, size_t bytes);
 
 /* Type of a name in the schema: absent, a plain table, or one that SQLite would have to compute

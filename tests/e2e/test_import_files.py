@@ -162,6 +162,17 @@ with t.case("a small compressed file with a lot of data is refused"):
     bomb += (blocks[1].to_bytes(3, "little") + b" ") * 8200 + (blocks[1] | 1).to_bytes(3, "little") + b" "
     _, said = run_import(written("input", bomb), options=["-f", "chrome"], status=1)
     t.true("the file is above 1 GiB and 200 times its compressed size; decompress it first" in said, said)
+    # gzip around zstd: 7 MB that zstd skips shrink to 7 KB
+    skipped = b"\x50\x2a\x4d\x18" + (7 << 20).to_bytes(4, "little") + bytes(7 << 20)
+    frame = b"\x28\xb5\x2f\xfd\x00\x38" + (blocks[0] | 1).to_bytes(3, "little") + head
+    _, said = run_import(written("input", gzip.compress(frame + skipped + bomb)), options=["-f", "chrome"], status=1)
+    t.true("the file is above 1 GiB and 200 times its compressed size; decompress it first" in said, said)
+    # the compressed size of a pipe is not known
+    packed = written("input", gzip.compress(head) + gzip.compress(b" " * (1 << 20)) * 1025)
+    result = run(["sh", "-c", f"cat '{packed}' | '{DUET}' import -f chrome -o '{t.path('refused.duet')}' /dev/stdin"])
+    t.equal(result.status, 1, text(result.stderr))
+    t.true("gzip compressed the pipe, and more than 1 GiB came out of it; decompress it in front of the pipe"
+           in text(result.stderr), text(result.stderr))
 
 with t.case("an unknown file lists the formats"):
     formats = "name it with --format: perf-script, rocprofv3-json, "

@@ -521,10 +521,11 @@ with t.case("slices of a GPU (MIG) are devices of their own"):
     queues = by_id(document["queues"])
     t.equal([devices[queues[row["queue"]]["device"]]["key"] for row in document["executions"] if row["ended"] == 2200],
             slices, "devices of the kernels")
-    # the UUID of the whole GPU is no slice
-    rows = [row for row in ALL if row[0] != "TARGET_INFO_CUDA_DEVICE"] + [
-        ("TARGET_INFO_CUDA_DEVICE", dict(gpuId=3, cudaId=0, pid=PID, uuid=UUID))]
-    t.equal([row["name"] for row in document_of(imported(database("mig.sqlite", rows)))["devices"]], ["Test GPU"], "devices")
+    # the UUID of the whole GPU is no slice, however it is spelled
+    for uuid in (UUID, "GPU-" + UUID, UUID.upper(), UUID.replace("-", "")):
+        rows = [row for row in ALL if row[0] != "TARGET_INFO_CUDA_DEVICE"] + [
+            ("TARGET_INFO_CUDA_DEVICE", dict(gpuId=3, cudaId=0, pid=PID, uuid=uuid))]
+        t.equal([row["name"] for row in document_of(imported(database("mig.sqlite", rows)))["devices"]], ["Test GPU"], f"devices: {uuid}")
 
 with t.case("page faults of managed memory are metrics"):
     tables = dict(TABLES, CUDA_UM_CPU_PAGE_FAULT_EVENTS="start INTEGER, globalPid INTEGER, address INTEGER",
@@ -586,6 +587,8 @@ def nccl_rows(form):
         nvtx("ncclGroupEnd", 250, 290)
         kernel(2, 260, 2000, 1)
         kernel(3, 400, 3000, 0)
+        nvtx("ncclAllReduce", 500, 550, 16777223, COMMUNICATOR, 8, 0)
+        kernel(4, 520, 4000, 0)  # which number it has depends on the communicator of the one before
     return rows
 
 
@@ -599,8 +602,9 @@ with t.case("collective operations of NCCL have communicator, size and rank of t
         processes = {row["id"]: row["pid"] for row in document["processes"]}
         t.equal(sorted((processes[row["process"]], row["begin"], row["name"], row["communicator"], row.get("sequence"), row.get("bytes"),
                         row.get("rank"), row.get("rank_count")) for row in document["collectives"] if row["communicator"]),
-                [(pid, start + 10 * rank, "allreduce", "fedcba9876543210", number + 1, size, rank, 2)
-                 for rank, pid in enumerate((PID, OTHER)) for number, (start, size) in enumerate(((1000, 4096), (2000, 1024)))], form)
+                [(pid, start + 10 * rank, "allreduce", "fedcba9876543210", number, size, rank, 2)
+                 for rank, pid in enumerate((PID, OTHER))
+                 for number, start, size in ((1, 1000, 4096), (2, 2000, 1024), (None, 4000, 8))], form)
         t.equal([row["begin"] for row in document["collectives"] if not row["communicator"]], [3000, 3010], "a kernel without a range")
         whole = t.report(path)["collectives"]
         t.equal((whole["operations"], whole["waited_ns"]), (2, 20), "the report")

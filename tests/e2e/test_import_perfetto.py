@@ -4,6 +4,7 @@
 imported again has the same counts and times. An invalid file is refused, with the place of the error.
 """
 import glob
+import gzip
 import json
 import os
 import random
@@ -344,7 +345,9 @@ with t.case("hostile files end soon, with little memory"):
         t.true(words in said, f"'{words}' in: {said}")
 
     inner = zlib.compress(trace({200: bytes(15 << 20)}))
-    refused(trace(*[{50: inner}] * 72), "the compressed packets are above 1 GiB and 200 times the size of the file")
+    said = "the compressed packets are above 1 GiB and 200 times the size of the file"
+    refused(trace(*[{50: inner}] * 72), said)
+    refused(gzip.compress(trace({200: bytes(7 << 20)}, *[{50: inner}] * 72), mtime=0), said)
     long = trace(*(event(1 + i, BEGIN, 11, f"{i} " + "n" * 60000) for i in range(600)))
     refused(long, "the names of the file need more than 32 MiB")
 

@@ -332,6 +332,15 @@ with t.case("rocprofv3-csv: launches at the end of a recording that was cut"):
     t.equal((device["idle_causes"]["unknown"], device["idle_causes"]["nothing_to_do"]), (500, 900 - 100 + 100), "idle after the last command")
     t.true("1 launch at the end without a command" in notes_of(path), notes_of(path))
 
+with t.case("rocprofv3-csv: calls whose commands ended are not in flight at the end"):
+    first = [("hipMemcpy", 1, 100, 200), ("hipGraphLaunch", 2, 300, 310)]
+    kernels = [(1, 150, 160), (2, 320, 330)]
+    for last, expected in (([("hipMemcpy", 3, 400, 500)], [100, 300]), ([("hipGraphLaunch", 3, 400, 500)], [100, 300, 400]),
+                           ([("hipGraphLaunch", 3, 400, 500), ("hipDeviceSynchronize", 4, 600, 700)], [100, 300]),
+                           ([("hipDeviceSynchronize", 3, 400, 500), ("hipGraphLaunch", 4, 600, 700)], [100, 300, 600]),
+                           ([("hipGraphLaunch", 3, 400, 500), ("hipStreamSynchronize", 4, 600, 700)], [100, 300, 400])):
+        t.equal([row["enter"] for row in rows_of(cut_run(first + last, kernels))["launches"]], expected, f"launches: {last}")
+
 with t.case("rocprofv3-csv: the call before a graph of many kernels keeps its name"):
     path = cut_run([("hipMalloc", 1, 100, 600), ("hipGraphLaunch", 2, 700, 800)], [(2, 900 + 10 * i, 905 + 10 * i) for i in range(1500)])
     t.equal([(row["call"], row["ns"]) for row in t.report(path)["devices"][0]["idle_calls"]], [("hipMalloc", 500)], "calls in idle time")

@@ -27,8 +27,8 @@ static uint64_t inside_window(const struct analysis *analysis, uint64_t begin, u
 	return begin < end ? end - begin : 0;
 }
 
-static void count_wait(struct analysis *analysis, const struct thread_launch *launch,
-		       uint64_t begin, uint64_t end)
+static void count_wait(struct analysis *analysis, struct thread_state *thread, uint64_t begin,
+		       uint64_t end)
 {
 	struct analysis_full *full = &analysis->program.full;
 	const uint64_t ns = inside_window(analysis, begin, end);
@@ -37,21 +37,24 @@ static void count_wait(struct analysis *analysis, const struct thread_launch *la
 		return;
 	if (ns > full->longest_ns) {
 		full->longest_ns = ns;
-		full->stack = launch->stack;
+		full->stack = thread->launch.stack;
 	}
 	full->launches++;
 	full->ns += ns;
+	thread->full_ns += ns;
+	full->thread_ns = larger(full->thread_ns, thread->full_ns);
 }
 
 static int mark_wait(struct sweep *sweep, size_t thread, uint64_t begin, uint64_t end)
 {
-	const struct thread_launch *launch = &sweep->per_thread.states[thread].launch;
+	struct thread_state *state = &sweep->per_thread.states[thread];
+	const struct thread_launch *launch = &state->launch;
 	struct open_command *command = launch->place == CORRELATE_NONE
 					       ? NULL
 					       : &sweep->join.correlate.commands[launch->place];
 
 	end = smaller(end, launch->exit);
-	count_wait(sweep->analysis, launch, begin, end);
+	count_wait(sweep->analysis, state, begin, end);
 	if (command && command->number == launch->number) {
 		command->full_begin = begin;
 		command->full_end = end;
@@ -89,6 +92,13 @@ static size_t find_launching(const struct sweep *sweep, const struct event_range
 	return found;
 }
 
+static void forget_estimates(struct sweep *sweep)
+{
+	for (size_t i = 0; i < sweep->entities.threads.count; i++)
+		sweep->per_thread.states[i].full_ns = 0;
+	sweep->analysis->program.full = (struct analysis_full){.is_reported = true};
+}
+
 int sweep_take_overhead(struct sweep *sweep, const struct event_range *row)
 {
 	const struct model *model = sweep->analysis->model;
@@ -99,8 +109,8 @@ int sweep_take_overhead(struct sweep *sweep, const struct event_range *row)
 	    strcmp(model_text(model, row->domain_string, ""), "CUPTI") != 0 ||
 	    strcasecmp(model_range_name(model, row), "command buffer full") != 0)
 		return 0;
-	if (!full->is_reported) /* forgets what was estimated up to here */
-		*full = (struct analysis_full){.is_reported = true};
+	if (!full->is_reported)
+		forget_estimates(sweep);
 	thread = find_launching(sweep, row);
 	return thread < sweep->entities.threads.count
 		       ? mark_wait(sweep, thread, row->begin, row->end)

@@ -98,6 +98,7 @@ struct thread_state {
 	uint32_t gil_function, gil_stack;
 	bool has_launched;
 	struct thread_launch launch;
+	uint64_t full_ns;                        /* waits of its launches for room */
 	uint32_t captures;                       /* streams that it captures */
 	uint32_t capture;                        /* as in struct analysis_state; 0: none */
 	uint64_t batch_enter, batch_correlation; /* its last launch of a batch; 0: none */

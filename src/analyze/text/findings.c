@@ -629,7 +629,7 @@ static int find_full_buffers(const struct analysis *analysis, struct findings *f
 	const struct analysis_full *full = &analysis->program.full;
 	struct finding found = {.kind = FINDING_COMMAND_BUFFER_FULL, .device = FINDING_NO_DEVICE};
 
-	if (!full->is_reported || !is_share(full->ns, wall_of(analysis), 10))
+	if (!full->is_reported || !is_share(full->thread_ns, wall_of(analysis), 10))
 		return 0;
 	for (size_t i = 0; i <= analysis->devices_count; i++) {
 		const uint64_t idle_ns = idle_for_full_buffers(analysis, i);

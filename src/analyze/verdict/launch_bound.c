@@ -98,15 +98,20 @@ static int add_row(struct launch_bound *bound, const struct analysis *analysis,
 	return add_wait(bound, row, causes[CAUSE_API_WAIT]);
 }
 
-/* The part that belongs to a state; NULL: none. */
-static struct launch_bound_part *part_of(struct launch_bound *bound,
-					 const struct analysis_state *state)
+/* The part of a cause, or of a call that waited; NULL: none. */
+static struct launch_bound_part *part_of(struct launch_bound *bound, enum account_cause cause,
+					 uint32_t call, uint32_t stack)
 {
-	uint32_t index = state->cause;
+	const uint32_t index =
+		cause == CAUSE_API_WAIT ? pair_map_find(&bound->calls, call, stack) : cause;
 
-	if (state->cause == CAUSE_API_WAIT)
-		index = pair_map_find(&bound->calls, state->wait_string, state->stack);
 	return index < bound->count ? &bound->parts[index] : NULL;
+}
+
+static struct launch_bound_part *part_of_state(struct launch_bound *bound,
+					       const struct analysis_state *state)
+{
+	return part_of(bound, state->cause, state->wait_string, state->stack);
 }
 
 static uint64_t time_of(const struct verdict *verdict, const struct analysis_state *state)
@@ -120,7 +125,7 @@ static void count_states(struct launch_bound *bound, const struct analysis *anal
 	for (size_t i = 0; i < analysis->cpu.states_count; i++) {
 		const struct analysis_state *state = &analysis->cpu.states[i];
 		struct launch_bound_part *part =
-			state->device == verdict->device ? part_of(bound, state) : NULL;
+			state->device == verdict->device ? part_of_state(bound, state) : NULL;
 
 		if (part)
 			part->all_ns += time_of(verdict, state);
@@ -128,8 +133,8 @@ static void count_states(struct launch_bound *bound, const struct analysis *anal
 	for (size_t i = 0; i < bound->count; i++) {
 		struct launch_bound_part *part = &bound->parts[i];
 
-		bound->missing_ns += part->ns - smaller(part->ns, part->all_ns);
-		part->ns = smaller(part->ns, part->all_ns);
+		part->missing_ns = part->ns - smaller(part->ns, part->all_ns);
+		part->ns -= part->missing_ns;
 	}
 }
 
@@ -173,7 +178,7 @@ void launch_bound_fini(struct launch_bound *bound)
 uint64_t launch_bound_take(struct launch_bound *bound, const struct analysis_state *state,
 			   uint64_t ns)
 {
-	struct launch_bound_part *part = bound->count ? part_of(bound, state) : NULL;
+	struct launch_bound_part *part = bound->count ? part_of_state(bound, state) : NULL;
 	uint64_t taken_ns;
 
 	if (!part || !part->ns || !ns)
@@ -190,16 +195,34 @@ uint64_t launch_bound_of_path(const struct launch_bound *bound, size_t path,
 	return bound->paths ? bound->paths[path][cause] : 0;
 }
 
+/* Time of a row that no state has. */
+static uint64_t take_missing(struct launch_bound *bound, const struct analysis_waited *row,
+			     const uint64_t causes[CAUSE_COUNT])
+{
+	uint64_t taken_ns = 0;
+
+	for (size_t i = 0; i < ARRAY_COUNT(bound_causes); i++) {
+		const enum account_cause cause = bound_causes[i];
+		struct launch_bound_part *part =
+			part_of(bound, cause, row->function_string, row->stack);
+		const uint64_t ns = part ? smaller(part->missing_ns, causes[cause]) : 0;
+
+		if (part)
+			part->missing_ns -= ns;
+		taken_ns += ns;
+	}
+	return taken_ns;
+}
+
 uint64_t launch_bound_of_row(struct launch_bound *bound, const struct verdict *verdict,
 			     const struct analysis_waited *row, enum account_cause *ret_cause)
 {
 	const uint64_t *causes = causes_of(verdict, row);
-	uint64_t ns = sum_of(causes), missing_ns = smaller(bound->missing_ns, ns);
+	const uint64_t ns = sum_of(causes);
 
 	*ret_cause = bound_causes[0];
 	for (size_t i = 1; i < ARRAY_COUNT(bound_causes); i++)
 		if (causes[bound_causes[i]] > causes[*ret_cause])
 			*ret_cause = bound_causes[i];
-	bound->missing_ns -= missing_ns;
-	return ns - missing_ns;
+	return ns - take_missing(bound, row, causes);
 }

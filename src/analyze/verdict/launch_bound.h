@@ -14,8 +14,9 @@
 
 /* A part of the time of several states that belongs to such launches. */
 struct launch_bound_part {
-	uint64_t ns;     /* not taken yet */
-	uint64_t all_ns; /* time of the states from which it was not taken yet */
+	uint64_t ns;         /* not taken yet */
+	uint64_t all_ns;     /* time of the states from which it was not taken yet */
+	uint64_t missing_ns; /* no state has it */
 };
 
 /* The time that other causes lose to this one in a verdict's scope. All zero: none. */
@@ -24,7 +25,6 @@ struct launch_bound {
 	size_t count, capacity;
 	struct pair_map calls;          /* (function string, stack) -> index of parts */
 	uint64_t (*paths)[CAUSE_COUNT]; /* owned; by path */
-	uint64_t missing_ns;            /* no state has it */
 };
 
 /* Finds nothing if the verdict's device is not launch-bound. -ENOMEM. */

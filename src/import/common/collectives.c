@@ -18,11 +18,13 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/hash.h"
 #include "base/order/record_sort.h"
 #include "import/target.h"
 
 struct import_sequences {
 	struct record_sort *rows;
+	struct hash_map breaks; /* process -> begin of its first row of an unknown communicator */
 };
 
 static int compare_rows(const void *left, const void *right)
@@ -57,12 +59,20 @@ void import_sequences_free(struct import_sequences *sequences)
 	if (!sequences)
 		return;
 	record_sort_free(sequences->rows);
+	hash_map_fini(&sequences->breaks);
 	free(sequences);
 }
 
 int import_sequences_add(struct import_sequences *sequences, const struct event_collective *row)
 {
 	return record_sort_add(sequences->rows, row);
+}
+
+int import_sequences_break(struct import_sequences *sequences, const struct event_collective *row)
+{
+	const uint64_t first = hash_map_get(&sequences->breaks, row->process, UINT64_MAX);
+
+	return row->begin < first ? hash_map_put(&sequences->breaks, row->process, row->begin) : 0;
 }
 
 int import_sequences_write(struct import_sequences *sequences, struct import_target *target)
@@ -79,7 +89,8 @@ int import_sequences_write(struct import_sequences *sequences, struct import_tar
 			last = (struct event_collective){.process = row.process,
 							 .communicator_string =
 								 row.communicator_string};
-		if (!row.sequence) {
+		if (!row.sequence &&
+		    row.begin < hash_map_get(&sequences->breaks, row.process, UINT64_MAX)) {
 			row.sequence = ++last.sequence;
 			row.flags |= COLLECTIVE_COUNTED;
 		}

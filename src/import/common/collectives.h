@@ -17,8 +17,12 @@ void import_sequences_free(struct import_sequences *sequences); /* NULL-safe */
 /* A row; its sequence is 0 if the file has none. Errors: as for record_sort_add. */
 int import_sequences_add(struct import_sequences *sequences, const struct event_collective *row);
 
+/* A row of an unknown communicator: the number of its process's later rows is not known. Errors:
+ * -ENOMEM. */
+int import_sequences_break(struct import_sequences *sequences, const struct event_collective *row);
+
 /* Writes all rows. A row without a sequence gets its number in the order of time among the rows of
- * its process and communicator, and the flag that says so. */
+ * its process and communicator, and the flag that says so; none after a break. */
 int import_sequences_write(struct import_sequences *sequences, struct import_target *target);
 
 /* The operation in the name of a kernel of NCCL or RCCL,

@@ -7,12 +7,14 @@
  * Gives:    bytes
  * Owns:     the file, 64 KiB of it, the state of both libraries
  * Fails:    -errno with a text; a cut or damaged file fails after its last readable byte; -EFBIG
- * for one that is above 1 GiB and 200 times its compressed size Why a limit: a file of 40 KB can
- * hold 1 GB, and several times as much of zstd. Text formats of profilers become 5 to 60 times
- * smaller. Why zstd reads through zlib: zlib passes on a file that it does not know, also a pipe,
- * so the first four bytes decide without a second way to open and rewind the file Why a window of
- * at most 32 MiB: the writer of a zstd file chooses how much memory its reader needs, up to 2 GiB.
- * zstd without --ultra and --long uses at most 8 MiB.
+ *           for one that is above 1 GiB and 200 times its compressed size, and for a pipe
+ *           compressed by gzip above 1 GiB
+ * Why a limit: a file of 40 KB can hold 1 GB, and several times as much of zstd. Text formats of
+ *           profilers become 5 to 60 times smaller.
+ * Why zstd reads through zlib: zlib passes on a file that it does not know, also a pipe, so the
+ *           first four bytes decide without a second way to open and rewind the file
+ * Why a window of at most 32 MiB: the writer of a zstd file chooses how much memory its reader
+ *           needs, up to 2 GiB. zstd without --ultra and --long uses at most 8 MiB.
  */
 #include "import/common/stream.h"
 
@@ -37,7 +39,7 @@ struct import_stream {
 	bool is_begun;      /* the first bytes were read */
 	bool is_inside;     /* in a frame of zstd */
 	size_t failed;      /* zstd's error, which stays; 0: none */
-	uint64_t taken;     /* bytes read into `input` */
+	uint64_t taken;     /* bytes read into `input`, which gzip may have decompressed */
 	uint64_t given;     /* bytes given to the caller */
 	size_t used, size;  /* bytes of `input` */
 	char input[INPUT_BYTES];
@@ -193,12 +195,33 @@ static ssize_t read_bytes(struct import_stream *stream, void *buffer, size_t siz
 	return (ssize_t)size;
 }
 
-/* A pipe compressed by gzip has no position: its limit is BYTES_FREE. */
-static uint64_t compressed_bytes(const struct import_stream *stream)
+/* A pipe has no position, and zlib does not count the bytes that it decompresses. */
+uint64_t import_stream_offset(const struct import_stream *stream)
 {
 	const z_off_t offset = gzoffset(stream->file);
 
-	return stream->zstd ? stream->taken : offset > 0 ? (uint64_t)offset : 0;
+	if (offset >= 0)
+		return (uint64_t)offset;
+	return stream->zstd && gzdirect(stream->file) ? stream->taken : 0;
+}
+
+static int check_size(const struct import_stream *stream)
+{
+	uint64_t offset;
+
+	if (stream->given <= BYTES_FREE || !import_stream_is_compressed(stream))
+		return 0;
+	offset = import_stream_offset(stream);
+	if (!offset)
+		return error_set(-EFBIG, "gzip compressed the pipe, and more than 1 GiB came out "
+					 "of it; decompress it in front of the pipe, or name the "
+					 "file");
+	if (stream->given / RATIO_MAX <= offset)
+		return 0;
+	return error_set(-EFBIG,
+			 "the file is above 1 GiB and %d times its compressed size; decompress it "
+			 "first",
+			 RATIO_MAX);
 }
 
 ssize_t import_stream_read(struct import_stream *stream, void *buffer, size_t size)
@@ -209,13 +232,8 @@ ssize_t import_stream_read(struct import_stream *stream, void *buffer, size_t si
 	if (given <= 0)
 		return given;
 	stream->given += (uint64_t)given;
-	if (stream->given > BYTES_FREE && import_stream_is_compressed(stream) &&
-	    stream->given / RATIO_MAX > compressed_bytes(stream))
-		return error_set(-EFBIG,
-				 "the file is above 1 GiB and %d times its compressed size; "
-				 "decompress it first",
-				 RATIO_MAX);
-	return given;
+	error = check_size(stream);
+	return error ? error : given;
 }
 
 int import_stream_rewind(struct import_stream *stream)

@@ -257,7 +257,7 @@ static bool find_operations(const struct join *join, const struct nccl_command *
 {
 	const bool is_inside = command->enter < join->last.end;
 
-	if (!join->count || command->thread != join->thread)
+	if (!join->count || !command->thread || command->thread != join->thread)
 		return false;
 	*ret_bytes = is_inside ? join->last.bytes : join->bytes;
 	return is_inside || (command->enter < join->group_end && !join->is_mixed);
@@ -280,7 +280,8 @@ static int describe_row(struct join *join, struct event_collective *row)
 	return import_target_text(join->nsys->target, communicator, &row->communicator_string);
 }
 
-/* A kernel without an operation has no communicator if others have one. */
+/* A kernel without an operation has no communicator if others have one. Other ranks may know the
+ * kernel's communicator, and count it. */
 static int write_command(struct join *join, const struct nccl_command *command)
 {
 	struct event_collective row = command->row;
@@ -291,6 +292,7 @@ static int write_command(struct join *join, const struct nccl_command *command)
 		forget_operations(join);
 	} else if (join->nsys->collectives.has_operations) {
 		row.communicator_string = 0;
+		error = import_sequences_break(join->sequences, &row);
 	}
 	return error ? error : import_sequences_add(join->sequences, &row);
 }

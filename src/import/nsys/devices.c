@@ -10,6 +10,7 @@
  * Why per process: CUDA numbers the devices of each process from 0. Two processes with a device 0
  *           share it only if the file says so.
  */
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -94,11 +95,31 @@ static int find_gpu(struct gpu_search *search)
 	return error ? error : nsys_each_row(search->nsys, &gpus, on_gpu, search);
 }
 
+static int next_digit(const char **text)
+{
+	while (**text && !isxdigit((unsigned char)**text))
+		++*text;
+	return **text ? tolower((unsigned char)*(*text)++) : 0;
+}
+
+/* The tables may spell one UUID in two ways: "GPU-" in front, capitals, no hyphens. */
+static bool is_same_uuid(const char *uuid, const char *other)
+{
+	int digit;
+
+	do {
+		digit = next_digit(&uuid);
+		if (digit != next_digit(&other))
+			return false;
+	} while (digit);
+	return true;
+}
+
 /* A slice of a GPU (MIG) is a device of CUDA with a UUID of its own. */
 static bool is_slice(const struct gpu_search *search)
 {
 	return search->has_uuid && is_uuid(search->own_uuid) &&
-	       strcmp(search->own_uuid, search->key) != 0;
+	       !is_same_uuid(search->own_uuid, search->key);
 }
 
 /* Makes the whole GPU, and turns the search's device into a slice of it. */

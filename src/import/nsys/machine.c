@@ -158,7 +158,8 @@ static int make_queue(struct nsys *nsys, const struct nsys_stream *stream, uint3
 	if (!error && stream->context)
 		error = import_target_context(nsys->target, row.process, (uint64_t)stream->context,
 					      stream->green, &row.context);
-	snprintf(name, sizeof(name), stream->stream ? "stream %" PRId64 : "unified memory",
+	snprintf(name, sizeof(name),
+		 stream->context || stream->stream ? "stream %" PRId64 : "unified memory",
 		 stream->stream);
 	if (!error)
 		error = import_target_text(nsys->target, name, &row.name_string);

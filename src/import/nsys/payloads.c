@@ -24,10 +24,8 @@ enum { HEADER_BYTES = 32, HEADER_SCHEMA = 8, MAX_BYTES = 4096, MAX_OFFSET = 4096
 
 #define COMMUNICATOR "NCCL communicator ID"
 #define BYTES        "Message size [bytes]"
-#define RANK_COUNT \
-	"No. o"    \
-	"f ranks"
-#define RANK "Rank"
+#define RANK_COUNT   "No. of ranks"
+#define RANK         "Rank"
 
 /* By enum nsys_payload_field. */
 static const char *const field_names[PAYLOAD_FIELDS_COUNT] = {
@@ -131,10 +129,10 @@ static uint64_t number_at(const unsigned char *bytes, size_t size)
 
 static int digit_of(unsigned char character)
 {
-	const char *digits = "0123456789abcdef",
-		   *at = character ? strchr(digits, character | 32) : NULL;
-
-	return at ? (int)(at - digits) : -1;
+	if (character >= '0' && character <= '9')
+		return character - '0';
+	character |= 'a' - 'A';
+	return character >= 'a' && character <= 'f' ? character - 'a' + 10 : -1;
 }
 
 /* Returns the number of bytes; 0: it is not hexadecimal text. */

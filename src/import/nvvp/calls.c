@@ -19,6 +19,8 @@ struct calls {
 	struct nvvp *nvvp;
 	struct import_merge merge;
 	bool has_runtime; /* calls of the runtime API */
+	bool is_shared;   /* calls of several processes have the id */
+	uint64_t shared;  /* commands of such ids */
 	struct nvvp_sampled sampled;
 };
 
@@ -43,7 +45,7 @@ static int open_table(struct calls *calls, enum nvvp_table table)
 	const struct sqlite_query query = {nvvp_tables[table].name, nvvp_tables[table].columns,
 					   NULL, calls->has_runtime ? by_runtime : by_id};
 	bool has;
-	int error = sqlite_file_has_table(&nvvp->file, query.table, &has);
+	int error = sqlite_file_can_read(&nvvp->file, &query, &nvvp->faults, &has);
 
 	if (!error && has)
 		error = import_merge_open(&calls->merge, table, &nvvp->file, &query);
@@ -74,8 +76,10 @@ static int take_call(struct calls *calls, enum nvvp_table table, const struct sq
 	const uint32_t pid = sqlite_cursor_has(row, NVVP_CALL_PROCESS)
 				     ? (uint32_t)sqlite_cursor_number(row, NVVP_CALL_PROCESS)
 				     : nvvp->machine.pid;
+	const struct import_cuda_group *group = &nvvp->join.group;
+	const bool is_further = group->has_call;
 	struct import_cuda_call call = {0};
-	int error = nvvp->join.group.has_call ? import_cuda_join_next_call(&nvvp->join) : 0;
+	int error = is_further ? import_cuda_join_next_call(&nvvp->join) : 0;
 
 	if (!error)
 		error = sqlite_cursor_take_times(row, NVVP_START, &call.row.enter, &call.row.exit);
@@ -91,6 +95,7 @@ static int take_call(struct calls *calls, enum nvvp_table table, const struct sq
 					 &call.function);
 	if (error)
 		return error;
+	calls->is_shared |= is_further && group->call.process != call.process;
 	call.row.function_string = call.function.string;
 	call.row.result = (int32_t)sqlite_cursor_number(row, NVVP_CALL_RESULT);
 	import_cuda_join_set_call(&nvvp->join, &call);
@@ -157,6 +162,7 @@ static int take_command(struct calls *calls, enum nvvp_table table, const struct
 	if (error)
 		return error;
 	nvvp->rows++;
+	calls->shared += calls->is_shared && nvvp->join.group.has_call;
 	if (!nvvp->first_ns || command.row.started < nvvp->first_ns)
 		nvvp->first_ns = command.row.started;
 	error = import_cuda_join_add_command(&nvvp->join, &command);
@@ -203,6 +209,7 @@ static int read_group(struct calls *calls, int64_t key)
 
 	import_cuda_join_begin(join);
 	calls->sampled = (struct nvvp_sampled){0};
+	calls->is_shared = false;
 	for (size_t table = 0; table < NVVP_TABLES_COUNT && !error; table++) {
 		error = import_merge_each_row(&calls->merge, table, key, on_row);
 		if (!error && table == NVVP_RUNTIME && !key)
@@ -242,5 +249,8 @@ int nvvp_read_calls(struct nvvp *nvvp)
 	while (!error && import_merge_find(&calls.merge, &key))
 		error = read_group(&calls, key);
 	import_merge_close(&calls.merge);
+	import_target_note_count(
+		nvvp->target, calls.shared, "command", "commands",
+		"joined with the last of several processes' calls that have its id");
 	return error;
 }

@@ -29,7 +29,6 @@ enum { FUNCTIONS_MAX = 1 << 16, LINES_MAX = 1 << 18 };
 
 /* SQLite may need more than the largest module, for the row. */
 #define LIMIT_BYTES (MODULE_BYTES_MAX + 4096)
-#define TEXT_BYTES  (1 << 20)
 
 /* ---- functions ---- */
 
@@ -47,8 +46,10 @@ static int on_function(void *context, const struct sqlite_cursor *row)
 					       .next = next == PAIR_MAP_NONE ? 0 : next};
 	int error;
 
-	if (index >= FUNCTIONS_MAX)
+	if (index >= FUNCTIONS_MAX) {
+		code->functions_left_out++;
 		return 0;
+	}
 	error = array_append(code->functions, code->functions_capacity, code->functions_count,
 			     function);
 	if (!error)
@@ -136,8 +137,8 @@ static int on_module(void *context, const struct sqlite_cursor *row)
 {
 	struct nvvp *nvvp = context;
 	const int64_t in = sqlite_cursor_number(row, MODULE_CONTEXT);
-	const uint32_t first = pair_map_find(&nvvp->code.modules, (uint64_t)in,
-					     (uint64_t)sqlite_cursor_number(row, MODULE_ID));
+	const uint64_t module = (uint64_t)sqlite_cursor_number(row, MODULE_ID);
+	uint32_t first;
 	struct event_code code = {0};
 	struct cubin *cubin;
 	size_t size;
@@ -155,6 +156,8 @@ static int on_module(void *context, const struct sqlite_cursor *row)
 		error = nvvp_machine_device_of(nvvp, in, &code.device);
 	if (!error)
 		error = import_target_binary(nvvp->target, bytes, size, &code);
+	/* once for each module: many rows may have the same id */
+	first = pair_map_remove(&nvvp->code.modules, (uint64_t)in, module);
 	if (!error && first != PAIR_MAP_NONE)
 		error = place_functions(nvvp, cubin, first, code.id);
 	cubin_close(cubin);
@@ -180,7 +183,7 @@ static int read_modules(struct nvvp *nvvp)
 		return error;
 	sqlite_file_set_limit(&nvvp->file, LIMIT_BYTES);
 	error = nvvp_each_row(nvvp, &modules, on_module, nvvp);
-	sqlite_file_set_limit(&nvvp->file, TEXT_BYTES);
+	sqlite_file_set_limit(&nvvp->file, SQLITE_TEXT_BYTES_MAX);
 	return error;
 }
 
@@ -195,8 +198,10 @@ static int on_line(void *context, const struct sqlite_cursor *row)
 	const struct nvvp_line line = {sqlite_cursor_number(row, LINE_FILE),
 				       sqlite_cursor_number(row, LINE_NUMBER)};
 
-	if (code->lines_count >= LINES_MAX)
+	if (code->lines_count >= LINES_MAX) {
+		code->lines_left_out++;
 		return 0;
+	}
 	return array_append(code->lines, code->lines_capacity, code->lines_count, line)
 		       ? -ENOMEM
 		       : hash_map_put(&code->line_by_id,
@@ -225,6 +230,10 @@ int nvvp_code_read(struct nvvp *nvvp)
 		error = nvvp_each_row(nvvp, &lines, on_line, nvvp);
 	if (!error)
 		error = read_modules(nvvp);
+	import_target_note_count(nvvp->target, nvvp->code.functions_left_out, "row of FUNCTION",
+				 "rows of FUNCTION", "left out: more than 65536");
+	import_target_note_count(nvvp->target, nvvp->code.lines_left_out, "row of SOURCE_LOCATOR",
+				 "rows of SOURCE_LOCATOR", "left out: more than 262144");
 	import_target_note_count(nvvp->target, nvvp->code.too_large, "module", "modules",
 				 "left out: the cubin is larger than 16 MiB");
 	import_target_note_count(nvvp->target, nvvp->code.invalid, "module", "modules",

@@ -31,6 +31,7 @@ struct nvvp_machine {
 	size_t queues_capacity;
 	uint32_t pid;      /* the process of rows that name none */
 	bool has_pthreads; /* ids of threads are not those of the kernel */
+	uint64_t names_left_out, contexts_left_out;
 };
 
 /* A function of a module. */
@@ -56,6 +57,7 @@ struct nvvp_code {
 	struct hash_map by_name;           /* id of a text -> code object */
 	struct pair_map modules;           /* (context, module) -> its last function, + 1 */
 	uint64_t too_large, invalid;       /* modules */
+	uint64_t functions_left_out, lines_left_out;
 };
 
 struct nvvp {

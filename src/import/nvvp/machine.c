@@ -22,7 +22,7 @@
 #include "import/nvvp/import.h"
 #include "import/target.h"
 
-/* More names than this are not kept. */
+/* Max number of names, and of contexts; further ones are left out. */
 #define NAMES_MAX 65536
 
 /* Ids of threads in Linux are smaller. */
@@ -81,9 +81,12 @@ static int on_name(void *context, const struct sqlite_cursor *row)
 	const int64_t text = sqlite_cursor_number(row, 2);
 	struct nvvp_object object;
 
-	if (!nvvp_read_object(row, 0, 1, &object) || text < 0 || text >= PAIR_MAP_NONE ||
-	    nvvp->machine.names.count >= NAMES_MAX)
+	if (!nvvp_read_object(row, 0, 1, &object) || text < 0 || text >= PAIR_MAP_NONE)
 		return 0;
+	if (nvvp->machine.names.count >= NAMES_MAX) {
+		nvvp->machine.names_left_out++;
+		return 0;
+	}
 	return pair_map_put(&nvvp->machine.names, (uint64_t)object.third << 8 | object.kind,
 			    name_key(&object), (uint32_t)text);
 }
@@ -94,8 +97,10 @@ static int on_context(void *context, const struct sqlite_cursor *row)
 {
 	struct nvvp *nvvp = context;
 
-	if (nvvp->machine.contexts.count >= NAMES_MAX)
+	if (nvvp->machine.contexts.count >= NAMES_MAX) {
+		nvvp->machine.contexts_left_out++;
 		return 0;
+	}
 	return hash_map_put(&nvvp->machine.contexts, (uint64_t)sqlite_cursor_number(row, 0),
 			    (uint64_t)sqlite_cursor_number(row, 1));
 }
@@ -157,6 +162,10 @@ int nvvp_machine_open(struct nvvp *nvvp)
 
 	if (!error)
 		error = nvvp_each_row(nvvp, &contexts, on_context, nvvp);
+	import_target_note_count(nvvp->target, nvvp->machine.names_left_out, "row of NAME",
+				 "rows of NAME", "left out: more than 65536");
+	import_target_note_count(nvvp->target, nvvp->machine.contexts_left_out, "row of CONTEXT",
+				 "rows of CONTEXT", "left out: more than 65536");
 	for (size_t i = 0; i < ARRAY_COUNT(tables) && !error; i++)
 		error = read_first(nvvp, tables[i], &has_pid, &time_ns);
 	return error ? error : set_clock(nvvp, time_ns);
@@ -324,7 +333,8 @@ static int name_queue(struct nvvp *nvvp, const struct nvvp_stream *stream, uint3
 	char made[48];
 	int error = find_name(nvvp, &object, &name);
 
-	snprintf(made, sizeof(made), stream->stream ? "stream %" PRId64 : "unified memory",
+	snprintf(made, sizeof(made),
+		 stream->context || stream->stream ? "stream %" PRId64 : "unified memory",
 		 stream->stream);
 	return error ? error : import_target_text(nvvp->target, *name ? name : made, ret_string);
 }

@@ -8,7 +8,8 @@
  * Owns:     the open database
  * Fails:    -EBADMSG with the table, the row, the expected and the actual value
  * Why every column may be absent: the tables are CUPTI's structs, which each version of CUDA made
- *           longer, and other programs write a part of the tables
+ *           longer, and other programs write a part of the tables. A table without a column that
+ * its rows need is left out.
  */
 #include "import/nvvp/import.h"
 

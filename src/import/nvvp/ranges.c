@@ -221,7 +221,7 @@ static int read_markers(struct ranges *ranges)
 	int error = 0;
 
 	for (size_t i = 0; i < TABLES_COUNT && !error; i++) {
-		error = sqlite_file_has_table(&nvvp->file, queries[i].table, &has);
+		error = sqlite_file_can_read(&nvvp->file, &queries[i], &nvvp->faults, &has);
 		if (!error && has)
 			error = import_merge_open(&ranges->merge, i, &nvvp->file, &queries[i]);
 	}

@@ -62,7 +62,8 @@ struct perfetto_counts {
 };
 
 struct perfetto_import {
-	struct import_target *target; /* borrowed */
+	struct import_target *target;       /* borrowed */
+	const struct import_source *source; /* borrowed */
 	struct import_faults faults;
 	enum perfetto_pass pass;
 	struct perfetto_sequences sequences;

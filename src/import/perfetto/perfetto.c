@@ -207,10 +207,11 @@ static int add_fault(struct perfetto_import *import, uint64_t byte, const char *
 }
 
 /* The limit of import/common/stream.c, for a file that is compressed inside. */
-static int charge_inflated(struct perfetto_import *import, uint64_t bytes, uint64_t byte)
+static int charge_inflated(struct perfetto_import *import, uint64_t bytes)
 {
 	import->inflated += bytes;
-	if (import->inflated <= UINT64_C(1) << 30 || import->inflated / 200 <= byte)
+	if (import->inflated <= UINT64_C(1) << 30 ||
+	    import->inflated / 200 <= import_source_offset(import->source))
 		return 0;
 	return error_set(-EFBIG, "the compressed packets are above 1 GiB and 200 times the size "
 				 "of the file");
@@ -227,7 +228,7 @@ static int take_compressed(struct perfetto_import *import, struct wire compresse
 	if (error == -EBADMSG)
 		return add_fault(import, byte, "deflated packets of at most 16 MiB");
 	if (!error)
-		error = charge_inflated(import, (uint64_t)(inner.end - inner.at), byte);
+		error = charge_inflated(import, (uint64_t)(inner.end - inner.at));
 	while (!error && wire_next(&inner, &field)) {
 		struct packet packet;
 
@@ -366,7 +367,8 @@ static void import_fini(struct perfetto_import *import)
 
 static int read_perfetto(struct import_source *source, struct import_target *target)
 {
-	struct perfetto_import import = {.target = target, .faults = {target, "packet", "packets"}};
+	struct perfetto_import import = {
+		.target = target, .source = source, .faults = {target, "packet", "packets"}};
 	int error;
 
 	perfetto_sequences_init(&import.sequences);

@@ -54,6 +54,8 @@ int rocm_join_init(struct rocm_join *join, struct import_target *target)
 	*join = (struct rocm_join){
 		.target = target, .memory.target = target, .tail.target = target};
 	error = import_target_text(target, ABSENT_CALL, &join->absent);
+	if (!error)
+		error = import_target_text(target, "hipDeviceSynchronize", &join->tail.device_wait);
 	return error ? error : record_sort_new(sizeof(struct rocm_row), compare_rows, &join->rows);
 }
 

@@ -10,7 +10,8 @@
  * Why:      a recording that was cut ends with launches whose commands ran later. After them it is
  *           not known whether the device was idle. A function launches if another call of it has a
  *           command. Before the latest launch with a command, such calls are calls: they were
- *           captured into a graph, or their commands were not recorded.
+ *           captured into a graph, or their commands were not recorded. So are calls that wait for
+ *           their command, and those before a wait for the device.
  */
 #include "import/rocm/tail.h"
 
@@ -71,9 +72,18 @@ int rocm_tail_add_call(struct rocm_tail *tail, const struct event_api *call)
 
 	if (call->begin <= tail->latest_ns)
 		return import_target_call(tail->target, call);
+	if (call->function_string == tail->device_wait && !call->result &&
+	    call->begin > tail->waited_ns)
+		tail->waited_ns = call->begin;
 	if (tail->count == MAX_CALLS)
 		error = write_calls(tail, MAX_CALLS / 2);
 	return error ? error : array_append(tail->calls, tail->capacity, tail->count, *call);
+}
+
+static bool may_be_in_flight(const struct rocm_tail *tail, const struct event_api *call)
+{
+	return call->begin > tail->latest_ns && call->end > tail->waited_ns &&
+	       call->type != API_TYPE_WAIT;
 }
 
 int rocm_tail_end_process(struct rocm_tail *tail)
@@ -83,7 +93,7 @@ int rocm_tail_end_process(struct rocm_tail *tail)
 	for (size_t i = 0; i < tail->count && !error; i++) {
 		const struct event_api *call = &tail->calls[i];
 		const uint64_t command =
-			call->begin > tail->latest_ns
+			may_be_in_flight(tail, call)
 				? hash_map_get(&tail->launching, call->function_string, 0)
 				: 0;
 
@@ -91,7 +101,7 @@ int rocm_tail_end_process(struct rocm_tail *tail)
 				: import_target_call(tail->target, call);
 	}
 	tail->count = 0;
-	tail->latest_ns = 0;
+	tail->latest_ns = tail->waited_ns = 0;
 	hash_map_fini(&tail->launching);
 	return error;
 }

@@ -13,13 +13,15 @@
 struct event_api;
 struct import_target;
 
-/* Zero apart from the target. */
+/* Zero apart from the target and device_wait. */
 struct rocm_tail {
 	struct import_target *target;
 	struct event_api *calls; /* owned: calls after the latest launch so far */
 	size_t count, capacity;
 	struct hash_map launching; /* string of a function that launches -> command type + 1 */
 	uint64_t latest_ns;        /* begin of the latest launch of the process */
+	uint64_t waited_ns;        /* begin of its latest call that waited for a device */
+	uint32_t device_wait;      /* string of the function that waits for all of a device */
 	uint64_t launches;         /* number of calls that became a launch without a command */
 };
 

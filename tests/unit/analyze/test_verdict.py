@@ -270,6 +270,11 @@ with t.case("a full command buffer is a finding, also if no device idles"):
     t.equal((found["evidence"]["idle_ns"], found["severity"]), (0, "info"), "no device idles")
     t.true("so the device had work meanwhile" in found["text"], found["text"])
     t.equal(find_full(*launches(), *full((25000, 35000))), None, "9.5 % of the time")
+    two = [f"launch {200 + i} 2 2 {i * ROUND_NS + 81000} {i * ROUND_NS + 99000} kernel name=other function=cuLaunchKernel stack=2"
+           for i in range(ROUNDS - 1)]
+    two += [f"range 2 {i * ROUND_NS + 85000} {i * ROUND_NS + 95000} Command%20Buffer%20Full domain=CUPTI type=start process=1"
+            for i in range(ROUNDS - 1)]
+    t.equal(find_full("thread 2 1 name=other", *launches(), *full((25000, 35000)), *two), None, "9.5 % of the time in each of two threads")
 
 with t.case("launches that wait each time, beside other causes: each has its own time"):
     LOOPS, SLOW, SLOW_NS = 300, 30, 400000

@@ -28,8 +28,8 @@ enum {
 	MAX_CALLS = 8       /* max number of calls between the start of a call and its arrow */
 };
 
-/* Owner of the correlation ids made here; no process has it. */
-#define OWNER (-1)
+/* Owner of the correlation ids made here; no process has it, but -1 is in files. */
+#define OWNER INT64_MIN
 
 struct arrow_end {
 	int64_t id;
