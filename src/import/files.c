@@ -20,6 +20,7 @@
 #include "import/common/known.h"
 #include "import/part.h"
 #include "import/common/probe.h"
+#include "import/common/twins.h"
 #include "import/source.h"
 #include "import/target.h"
 
@@ -30,6 +31,9 @@ static int fail_unknown(const struct import_probe *probe)
 
 	if (!probe->size)
 		return error_set(-EBADMSG, "the file is empty");
+	if (probe->is_damaged)
+		return error_set(-EBADMSG, "this is a damaged SQLite file, or only a part of one; "
+					   "copy or export it again");
 	for (size_t i = 0; importers[i]; i++)
 		string_builder_appendf(&names, "%s%s", i ? ", " : "", importers[i]->name);
 	error = error_set(-EBADMSG,
@@ -109,8 +113,10 @@ int import_files(const struct importer *importer, char *const *paths, size_t cou
 {
 	struct import_result result = {0};
 	struct import_part part;
-	int error = import_part_open(&part, output);
+	int error = import_twins_check(paths, count);
 
+	if (!error)
+		error = import_part_open(&part, output);
 	if (error)
 		return error;
 	error = import_part_close(&part, read_into(importer, paths, count, part.path, &result));

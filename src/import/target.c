@@ -28,6 +28,7 @@
 #include "import/importer.h"
 #include "import/common/notes.h"
 #include "import/common/shift.h"
+#include "import/common/spans.h"
 
 /* The writer is flushed after this number of rows, so that it can end a segment. */
 #define FLUSH_ROWS 65536
@@ -38,6 +39,7 @@ struct import_target {
 	uint64_t begin_ns, end_ns;                       /* time span of all rows */
 	uint64_t rows, correlations;
 	struct import_notes notes;
+	struct import_spans spans;
 	char *clock; /* clock of all files; NULL: not known */
 	bool has_clock;
 	bool has_wall_clock;
@@ -69,6 +71,7 @@ static void target_free(struct import_target *target)
 	for (size_t kind = 0; kind <= EVENT_ENTITY_LAST; kind++)
 		string_table_fini(&target->keys[kind]);
 	import_notes_fini(&target->notes);
+	import_spans_fini(&target->spans);
 	free(target->clock);
 	free(target);
 }
@@ -86,7 +89,14 @@ int import_target_begin_file(struct import_target *target, const char *format, c
 {
 	target->has_clock = false;
 	target->notes.has_several = count > 1;
+	if (import_spans_begin_file(&target->spans))
+		return -ENOMEM;
 	return import_notes_begin_file(&target->notes, format, path);
+}
+
+bool import_target_has_several(const struct import_target *target)
+{
+	return target->notes.has_several;
 }
 
 int import_target_clock(struct import_target *target, const char *name, int64_t zero_ns)
@@ -533,6 +543,7 @@ static int write_row(struct import_target *target, enum event_kind kind, uint32_
 		error = trace_writer_row(target->writer, kind, &from, row);
 	if (error)
 		return error;
+	import_spans_add(&target->spans, begin_ns, end_ns);
 	target->begin_ns = begin_ns < target->begin_ns ? begin_ns : target->begin_ns;
 	target->end_ns = end_ns > target->end_ns ? end_ns : target->end_ns;
 	target->rows++;
@@ -642,8 +653,10 @@ static int describe_import(struct import_target *target, const struct string_bui
 int import_target_finish(struct import_target *target, struct import_result *ret_result)
 {
 	struct string_builder notes = {0};
-	int error = describe_host(target);
+	int error = import_spans_check(&target->spans, &target->notes);
 
+	if (!error)
+		error = describe_host(target);
 	import_notes_append(&target->notes, &notes);
 	if (!error)
 		error = describe_import(target, &notes);

@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,6 +25,9 @@ int import_target_open(const char *path, struct import_target **ret_target);
 int import_target_begin_file(struct import_target *target, const char *format, const char *path,
 			     size_t count);
 
+/* Whether the import has several files. */
+bool import_target_has_several(const struct import_target *target);
+
 /* The clock of the file's times: time 0 of the file is zero_ns of this clock. name:
  * IMPORT_CLOCK_UTC (ns since 1970), or a text that identifies a clock of one boot of one machine.
  * To be called before the first row. If the import has several files, their times are moved into
@@ -33,8 +37,8 @@ int import_target_begin_file(struct import_target *target, const char *format, c
 int import_target_clock(struct import_target *target, const char *name, int64_t zero_ns);
 
 /* Ends the trace: writes the host with the window, the origin of the trace and the notes. Frees the
- * target. ret_result may be NULL; the caller frees its texts. Errors: -ENOMEM, -errno of a write
- * with a text. */
+ * target. ret_result may be NULL; the caller frees its texts. Errors: -ENODATA if the times of the
+ * files are far apart, -ENOMEM, -errno of a write with a text. */
 int import_target_finish(struct import_target *target, struct import_result *ret_result);
 
 /* Closes without a trace; the file is removed. NULL-safe. */

@@ -201,6 +201,20 @@ static bool are_heads_in_place(struct trace_reader *reader)
 	return true;
 }
 
+/* The first chunk's prefix follows its length, which is one byte. */
+static int fail_unreadable(struct trace_reader *reader)
+{
+	const char *path = reader->file.path;
+	const uint8_t *prefix = reader_view(reader, 1, TRACE_PREFIX_BYTES);
+
+	if (prefix && chunk_has_prefix(prefix, TRACE_PREFIX_BYTES))
+		return error_set(-EPROTO, "no part of the trace '%s' is readable", path);
+	return error_set(-EPROTO,
+			 "'%s' is not a duet trace, or no part of it is readable; if another "
+			 "program recorded it, import it: duet import '%s'",
+			 path, path);
+}
+
 static int find_chunks(struct trace_reader *reader)
 {
 	int error = index_load(reader);
@@ -219,10 +233,7 @@ static int find_chunks(struct trace_reader *reader)
 	error = scan_file(reader);
 	if (error)
 		return error;
-	if (!reader->entries.count)
-		return error_set(-EPROTO, "'%s' is not a duet trace, or no part of it is readable",
-				 reader->file.path);
-	return 0;
+	return reader->entries.count ? 0 : fail_unreadable(reader);
 }
 
 static int open_reader(struct trace_reader *reader, struct trace_reader **ret_reader)

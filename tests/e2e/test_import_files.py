@@ -153,6 +153,7 @@ with t.case("a cut or damaged compressed file is refused"):
     for content in (packed[:-20], gzip.compress(torch(0).encode())[:-12], packed + b"tail of other bytes"):
         _, said = run_import(written("input", content), options=["-f", "chrome"], status=1)
         t.true("damaged or cut off" in said, said)
+        t.equal(said.count(t.path("input")), 1, f"the path is there once: {said}")
 
 with t.case("a small compressed file with a lot of data is refused"):
     # a frame of zstd: a block of text, then blocks that repeat one byte 131072 times
@@ -176,10 +177,15 @@ with t.case("a small compressed file with a lot of data is refused"):
 
 with t.case("an unknown file lists the formats"):
     formats = "name it with --format: perf-script, rocprofv3-json, "
-    for content in ("hello\n", "\0\1\2\3" * 100, '{"nodes": [1]}', "[1, 2]", "<html>", "a 1\n", database("CREATE TABLE x(y)"),
-                    b"SQLite format 3\0 and no more"):
+    for content in ("hello\n", "\0\1\2\3" * 100, '{"nodes": [1]}', "[1, 2]", "<html>", "a 1\n", database("CREATE TABLE x(y)")):
         unrecognized("input", content, "the format was not recognized", formats)
     unrecognized("input", "", "the file is empty")
+
+with t.case("a cut database is called damaged"):
+    whole = database(ROCM + "CREATE TABLE filler(x); INSERT INTO filler VALUES(zeroblob(300000));")
+    for content in (b"SQLite format 3\0 and no more", whole[:100], whole[:4096], whole[:-4096]):
+        unrecognized("input", content, "this is a damaged SQLite file, or only a part of one")
+    unrecognized("input", database("CREATE TABLE x(y)"), "the format was not recognized")
 
 with t.case("a known file of another kind has the command that converts it"):
     archive = io.BytesIO()
@@ -243,7 +249,8 @@ with t.case("notes and faults have the file's name"):
     t.true(f"{paths[1]}: left out line 1, byte " in said, said)
     t.true(f"{paths[1]}: left out" in origin_of(path), origin_of(path))
     counter = torch(1).replace('"traceEvents": [', '"traceEvents": [{"ph": "C", "name": "c", "pid": 1, "ts": 1},' * 1)
-    path, said = run_import(written("a.json", torch(0)), written("b.json", counter), written("c.json", counter))
+    path, said = run_import(written("a.json", torch(0)), written("b.json", counter),
+                            written("c.json", counter.replace("rank 1", "rank 2")))
     t.true("b.json and 1 more: 2 events left out: counters" in said, said)
 
 with t.case("times without a common clock are refused"):
@@ -256,6 +263,52 @@ with t.case("times without a common clock are refused"):
     t.equal(glob.glob(glob.escape(t.path("refused.duet")) + "*"), [], "left behind")
     hostile = written("hostile.json", torch(1, 2**63 - 1))
     _, said = run_import(utc, hostile, status=1)
+
+with t.case("a CSV file of rocprofv3 among others: one file stands for its run"):
+    table = written("1_kernel_trace.csv", '"Kernel_Name","Start_Timestamp","End_Timestamp","Dispatch_Id"\n"f",1,2,1\n')
+    calls = written("1_hip_api_trace.csv", '"Function","Start_Timestamp","End_Timestamp"\n"hipInit",1,2\n')
+    _, said = run_import(table, calls, output="refused.duet", status=1)
+    for words in (table, "Name one file of a run; duet reads the others beside it"):
+        t.true(words in said, f"'{words}' in: {said}")
+
+with t.case("a file that is there twice is refused"):
+    first, other = written("a.json", torch(0)), written("b.json", torch(1))
+    copy, link = written("copy.json", torch(0)), t.path("link.json")
+    os.symlink(first, link)
+    for paths, expected in (((first, other, first), f"'{first}' and '{first}' are the same file; name it once"),
+                            ((first, other, link), f"'{first}' and '{link}' are the same file; name it once"),
+                            ((other, copy, first), f"'{first}' and '{copy}' have the same content; name one of them")):
+        _, said = run_import(*paths, output="refused.duet", status=1)
+        t.true(expected in said, said)
+    t.equal(len(torch(0)), len(torch(1)), "files of one size")
+    run_import(first, other)
+
+with t.case("files more than a day apart are refused"):
+    hour_us = 3600 * 1_000_000
+    early, late = written("early.json", torch(0)), written("late.json", torch(1, BASE, 36 * hour_us))
+    for paths in ((early, late), (late, early)):
+        _, said = run_import(*paths, output="refused.duet", status=1)
+        t.true(f"'{late}' begins 1.5 days after the end of '{early}', so the files are not those of one job; import them "
+               "one by one" in said, said)
+    t.equal(glob.glob(glob.escape(t.path("refused.duet")) + "*"), [], "left behind")
+    between = written("between.json", torch(2, BASE, 20 * hour_us))
+    empty = written("empty.json", json.dumps({"baseTimeNanoseconds": BASE, "traceEvents": []}))
+    run_import(late, early, between)
+    run_import(empty, early, between)
+
+with t.case("a reader of traces points to duet import"):
+    for name, content in (("x.db", database(ROCM)), ("x.json", torch(0)), ("x.json.zst", zstd(torch(0).encode()))):
+        path = written(name, content)
+        for verb in ("report", "info"):
+            result = run([DUET, verb, path])
+            t.equal(result.status, 1, text(result.stderr))
+            t.true(f"if another program recorded it, import it: duet import '{path}'" in text(result.stderr), text(result.stderr))
+    trace, _ = run_import(written("a.json", torch(0)))
+    with open(trace, "rb") as file:
+        cut = written("cut.duet", file.read()[:20])
+    result = run([DUET, "report", cut])
+    t.equal(result.status, 1, text(result.stderr))
+    t.true(f"no part of the trace '{cut}' is readable" in text(result.stderr), text(result.stderr))
 
 with t.case("an invalid file among others ends the import"):
     path = written("good.json", torch(0))

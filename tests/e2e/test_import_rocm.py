@@ -9,8 +9,10 @@ import glob
 import gzip
 import io
 import json
+import os
 import resource
 import sqlite3
+import subprocess
 
 import duet_test
 from duet_test import DUET, run, text
@@ -34,6 +36,10 @@ def written(name, content):
     with open(path, "wb") as file:
         file.write(content if isinstance(content, bytes) else content.encode())
     return path
+
+
+def zstd(content):
+    return subprocess.run(["zstd", "-q", "-c"], input=content, stdout=subprocess.PIPE, check=True).stdout
 
 
 def imported(name, path):
@@ -282,6 +288,23 @@ with t.case("rocprofv3-csv: the files of a set are read together"):
     for kind in ("kernel_trace", "hip_api_trace"):
         got = check_run(imported("rocprofv3-csv", t.path(f"9_{kind}.csv")), name=csv_name)
         t.equal([(row["name"], row["key"]) for row in got["devices"]], [("AMD Instinct MI300X", "0000:75:00.0")], "devices")
+
+with t.case("rocprofv3-csv: compressed files of a set are read together"):
+    parts = csv_set()
+    for ending, compress in ((".gz", gzip.compress), (".zst", zstd)):
+        for kind, content in parts.items():
+            written(f"packed{ending}_{kind}.csv{ending}", compress(content.encode()))
+        for name in ("kernel_trace", "hip_api_trace"):
+            path = t.path(f"packed{ending}_{name}.csv{ending}")
+            check_run(imported("rocprofv3-csv", path), name=csv_name)
+            check_run(imported("auto", path), name=csv_name)
+    for kind, content in parts.items():  # mixed; a plain file and its compressed form are read once
+        written(f"mixed_{kind}.csv", content)
+    written("mixed_hip_api_trace.csv.zst", zstd(parts["hip_api_trace"].encode()))
+    os.unlink(t.path("mixed_agent_info.csv"))
+    written("mixed_agent_info.csv.gz", gzip.compress(parts["agent_info"].encode()))
+    for name in ("mixed_kernel_trace.csv", "mixed_hip_api_trace.csv.zst"):
+        check_run(imported("rocprofv3-csv", t.path(name)), name=csv_name)
 
 with t.case("rocprofv3-csv: a file alone"):
     parts = csv_set()

@@ -43,8 +43,16 @@ static int on_steps(void *context)
 	return ++list->calls > CALLS_MAX;
 }
 
+static bool is_damage(const struct table_list *list)
+{
+	const int code = list->sqlite.errcode(list->database) & 0xff; /* without the extension */
+
+	return code == SQLITE_CORRUPT || code == SQLITE_NOTADB;
+}
+
 /* Tables of a hostile file are only listed, not read. */
-static int list_tables(struct table_list *list, const char *path, struct string_table *tables)
+static int list_tables(struct table_list *list, const char *path, struct string_table *tables,
+		       bool *ret_is_damaged)
 {
 	static const char query[] =
 		"SELECT name FROM sqlite_master WHERE type IN ('table', 'view') "
@@ -57,25 +65,28 @@ static int list_tables(struct table_list *list, const char *path, struct string_
 		return 0;
 	sqlite->limit(list->database, SQLITE_LIMIT_LENGTH, NAME_BYTES_MAX);
 	sqlite->progress_handler(list->database, STEPS_PER_CALL, on_steps, list);
-	if (sqlite->prepare_v3(list->database, query, -1, 0, &statement, NULL) != SQLITE_OK)
+	if (sqlite->prepare_v3(list->database, query, -1, 0, &statement, NULL) != SQLITE_OK) {
+		*ret_is_damaged = is_damage(list);
 		return 0;
+	}
 	while (!error && sqlite->step(statement) == SQLITE_ROW) {
 		const char *name = (const char *)sqlite->column_text(statement, 0);
 
 		if (name && *name && !string_table_add(tables, name, strlen(name)))
 			error = -ENOMEM;
 	}
+	*ret_is_damaged = is_damage(list);
 	sqlite->finalize(statement);
 	return error;
 }
 
-static int read_tables(const char *path, struct string_table *tables)
+static int read_tables(const char *path, struct string_table *tables, bool *ret_is_damaged)
 {
 	struct table_list list = {0};
 	int error = sqlite_library_open(&list.sqlite);
 
 	if (!error)
-		error = list_tables(&list, path, tables);
+		error = list_tables(&list, path, tables, ret_is_damaged);
 	if (list.database)
 		list.sqlite.close(list.database);
 	sqlite_library_close(&list.sqlite);
@@ -108,7 +119,7 @@ int import_probe_open(struct import_source *source, const char *path,
 		return -ENOMEM;
 	string_table_init(&probe.tables);
 	if (probe.size >= sizeof(sqlite) && memcmp(probe.bytes, sqlite, sizeof(sqlite)) == 0)
-		error = read_tables(import_source_path(source), &probe.tables);
+		error = read_tables(import_source_path(source), &probe.tables, &probe.is_damaged);
 	if (error)
 		import_probe_close(&probe);
 	else

@@ -18,6 +18,7 @@ struct import_probe {
 	const char *text;           /* the same without white space at the start, with a
 				       NUL at the end; "" if they contain a NUL */
 	struct string_table tables; /* names of tables and views, of a SQLite database */
+	bool is_damaged;            /* a SQLite database that SQLite cannot read */
 };
 
 /* Reads ahead; the source's bytes stay unread. A compressed database must be unpacked. Errors:

@@ -41,6 +41,7 @@ struct import_stream {
 	size_t failed;      /* zstd's error, which stays; 0: none */
 	uint64_t taken;     /* bytes read into `input`, which gzip may have decompressed */
 	uint64_t given;     /* bytes given to the caller */
+	size_t path_length;
 	size_t used, size;  /* bytes of `input` */
 	char input[INPUT_BYTES];
 };
@@ -61,6 +62,7 @@ int import_stream_open(const char *path, struct import_stream **ret_stream)
 		return error;
 	}
 	gzbuffer(stream->file, INPUT_BYTES);
+	stream->path_length = strlen(path);
 	*ret_stream = stream;
 	return 0;
 }
@@ -80,6 +82,15 @@ bool import_stream_is_compressed(const struct import_stream *stream)
 	return stream->zstd || !gzdirect(stream->file);
 }
 
+/* zlib's text without the path before it, which the caller adds. */
+static const char *skip_path(const struct import_stream *stream, const char *text)
+{
+	const size_t length = stream->path_length;
+
+	return strlen(text) > length + 2 && memcmp(text + length, ": ", 2) == 0 ? text + length + 2
+										: text;
+}
+
 static ssize_t read_file(struct import_stream *stream, void *buffer, size_t size)
 {
 	int given = gzread(stream->file, buffer, (unsigned int)size), number;
@@ -90,7 +101,8 @@ static ssize_t read_file(struct import_stream *stream, void *buffer, size_t size
 		return given;
 	if (number == Z_ERRNO)
 		return error_set(-EIO, "read: %s", strerror(errno));
-	return error_set(-EBADMSG, "the compressed data is damaged or cut off (%s)", text);
+	return error_set(-EBADMSG, "the compressed data is damaged or cut off (%s)",
+			 skip_path(stream, text));
 }
 
 /* Returns 1 if the input holds bytes, 0 at the end, -errno. */

@@ -454,46 +454,80 @@ static int read_source(struct v3_csv *csv, struct import_source *source)
 	return read_rows(csv, kind);
 }
 
-/* Reads the file of a set if it exists. */
 static int read_file(struct v3_csv *csv, const char *path)
 {
 	struct import_source *source;
-	int error = access(path, R_OK) == 0 ? import_source_open(path, &source) : -ENOENT;
+	int error = import_source_open(path, &source);
 
 	if (error)
-		return error == -ENOENT ? 0 : error_note(error, "'%s'", path);
+		return error_note(error, "'%s'", path);
 	error = read_source(csv, source);
 	import_source_close(source);
 	return error ? error_note(error, "'%s'", path) : 0;
 }
 
+/* Ends of names of compressed files; "": not compressed. */
+static const char *const packings[] = {"", ".zst", ".gz"};
+
+/* Returns the packing of a path. */
+static const char *find_packing(const char *path)
+{
+	const size_t length = strlen(path);
+
+	for (size_t i = 1; i < ARRAY_COUNT(packings); i++) {
+		const size_t size = strlen(packings[i]);
+
+		if (length > size && strcmp(path + length - size, packings[i]) == 0)
+			return packings[i];
+	}
+	return "";
+}
+
 /* Returns the length of the path before the kind of file, 0 if the name is none of a set. */
 static size_t set_length(const char *path)
 {
-	size_t length = strlen(path);
+	size_t length = strlen(path) - strlen(find_packing(path));
 
 	for (size_t i = 0; i < ARRAY_COUNT(kinds); i++) {
 		size_t ending = strlen(kinds[i].ending);
 
-		if (length > ending && strcmp(path + length - ending, kinds[i].ending) == 0 &&
+		if (length > ending && memcmp(path + length - ending, kinds[i].ending, ending) == 0 &&
 		    strchr("_/", path[length - ending - 1]))
 			return length - ending;
 	}
 	return 0;
 }
 
+/* Reads a file of a set if it exists with this packing. Returns 1 if it does, 0 if not, or
+ * -errno. */
+static int read_packed(struct v3_csv *csv, const char *path, size_t length, const char *ending,
+		       const char *packing)
+{
+	auto_free char *file = NULL;
+	int error;
+
+	if (asprintf(&file, "%.*s%s%s", (int)length, path, ending, packing) < 0)
+		return -ENOMEM;
+	if (access(file, R_OK) != 0)
+		return 0;
+	error = read_file(csv, file);
+	return error ? error : 1;
+}
+
+/* Of a file that exists with several packings, that of the named file is read. */
 static int read_set(struct v3_csv *csv, const char *path, size_t length)
 {
-	int error = 0;
+	const char *named = find_packing(path);
 
-	for (size_t i = 0; i < ARRAY_COUNT(kinds) && !error; i++) {
-		auto_free char *file = NULL;
+	for (size_t i = 0; i < ARRAY_COUNT(kinds); i++) {
+		int status = read_packed(csv, path, length, kinds[i].ending, named);
 
-		if (asprintf(&file, "%.*s%s", (int)length, path, kinds[i].ending) < 0)
-			return -ENOMEM;
-		error = read_file(csv, file);
+		for (size_t k = 0; k < ARRAY_COUNT(packings) && !status; k++)
+			status = read_packed(csv, path, length, kinds[i].ending, packings[k]);
+		if (status < 0)
+			return status;
 	}
-	return error;
+	return 0;
 }
 
 static int read_v3_csv(struct import_source *source, struct import_target *target)
@@ -506,8 +540,12 @@ static int read_v3_csv(struct import_source *source, struct import_target *targe
 			     .faults = {target, "line", "lines"}};
 	const char *path = import_source_path(source);
 	size_t length = set_length(path);
-	int error = rocm_join_init(&csv.join, target);
+	int error;
 
+	if (import_target_has_several(target))
+		return error_set(-ENODATA, "its times do not count from a known time. Name one "
+					   "file of a run; duet reads the others beside it");
+	error = rocm_join_init(&csv.join, target);
 	if (!error)
 		error = length ? read_set(&csv, path, length) : read_source(&csv, source);
 	if (!error)
