@@ -119,6 +119,45 @@ with t.case("idle time names the innermost function; data loading is a kind of i
     t.true("loaded data in enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__" in report["verdict"]["text"],
            report["verdict"]["text"])
 
+LOADER = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__"
+
+with t.case("a range of PyTorch's data loader or optimizer explains idle time as an operator does"):
+    def idle_of(*slices):
+        events = [call("cudaLaunchKernel", 0, 1, 1), command("a", 5, 10, 1), *slices,
+                  call("cudaLaunchKernel", 3990, 1, 2), command("b", 4000, 10, 2)]
+        path = imported(events)
+        return path, t.report(path)
+    fit = slice_of("python_function", "train.py(33): fit", 10, 3985, **{"Python id": 1})
+    for category in ("user_annotation", "cpu_op"):
+        path, report = idle_of(fit, slice_of(category, LOADER, 500, 3000))
+        t.equal(report["devices"][0]["idle_kinds"]["host"], {"host_function": 975000, "data_loading": 3000000}, category)
+        cause = report["verdict"]["causes"][0]
+        t.equal((cause["kind"], cause["what"], cause["function"], cause["line"]), ("data_loading", LOADER, "fit", 33), category)
+        t.true(f"loaded data in {LOADER} called from fit (train.py:33)" in " ".join(report["verdict"]["text"].split()),
+               report["verdict"]["text"])
+    path, report = idle_of(slice_of("user_annotation", LOADER, 500, 3000))
+    t.equal(report["verdict"]["causes"][0]["kind"], "data_loading", "without Python functions")
+    t.true(f"loaded data in {LOADER}, " in " ".join(report["verdict"]["text"].split()), report["verdict"]["text"])
+    again = t.path("again.json")
+    t.equal(run([DUET, "export", "-f", "chrome", "-o", again, path]).status, 0, "export")
+    with open(again, encoding="utf-8") as file:
+        t.equal([row["cat"] for row in json.load(file)["traceEvents"] if row.get("name") == LOADER], ["user_annotation"],
+                "the category is kept, and the slice is there once")
+    t.equal(run([DUET, "import", "-o", path, again]).status, 0, "import again")
+    t.equal(t.report(path)["devices"][0]["idle_kinds"], report["devices"][0]["idle_kinds"], "imported again")
+    _, report = idle_of(slice_of("user_annotation", LOADER, 500, 3000), slice_of("cpu_op", "aten::stack", 1000, 500),
+                        slice_of("user_annotation", "Optimizer.step#Adam8bit.step", 3500, 100))
+    t.equal(report["devices"][0]["idle_kinds"]["host"], {"host_function": 975000, "data_loading": 3000000},
+            "an operator inside of the loader loads data")
+    t.equal([(row["name"], row["count"]) for row in report["ranges"]],
+            [(LOADER, 1), ("Optimizer.step#Adam8bit.step", 1)], "they are ranges, too")
+    t.equal([row["name"] for row in report["operators"]], ["aten::stack"], "and no operators of the table")
+    t.true(any(row["kind"] == "host_function" and row.get("function") == "Optimizer.step#Adam8bit.step" and row["ns"] == 100000
+               for row in report["verdict"]["causes"]), f"the optimizer: {report['verdict']['causes']}")
+    _, report = idle_of(slice_of("user_annotation", "enumerate(DataLoader)", 500, 3000),
+                        slice_of("user_annotation", "load", 500, 3000))
+    t.equal(list(report["devices"][0]["idle_kinds"]["host"]), ["unknown"], "ranges of the program are not PyTorch's")
+
 with t.case("a file of the user is not taken for one of a library"):
     def place_of(*files):
         nested = [slice_of("python_function", f"{file}({5 + i}): f{i}", 20 + i, 300 - 2 * i, **{"Python id": 1 + i})

@@ -200,7 +200,7 @@ def facts_of(recording):
     for row in commands:
         of_kind[row.kind, row.direction].append(row)
         by_device[str(row.device)].append(row)
-    threads = Threads(calls)
+    threads = Threads(recording.steps + calls)
     facts = {
         "format": recording.form, "begin_ns": window[0], "end_ns": window[1],
         "kernels": count_and_sum(of_kind["kernel", None]),

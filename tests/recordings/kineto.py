@@ -13,6 +13,7 @@ from rows import DIRECTIONS, Call, Collective, Command, Recording, kernel_name
 COMMANDS = {"kernel": "kernel", "gpu_memcpy": "copy", "memcpy": "copy", "gpu_memset": "fill", "memset": "fill"}
 CALLS = {"cuda_runtime": "runtime", "runtime": "runtime", "cuda_driver": "driver", "cpu_op": "operator",
          "operator": "operator", "python_function": "function"}
+STEPS = {"enumerate(DataLoader)", "Optimizer.step", "Optimizer.zero_grad"}
 DIRECTION = re.compile(r"(HtoD|DtoH|DtoD|HtoH|PtoP)|(Copy\w+To\w+)")
 
 
@@ -72,6 +73,8 @@ def read_kineto(document, events):
             pending.append((start, end, row, COMMANDS[category]))
         elif category == "user_annotation":
             recording.add_range(start, end)
+            if row["name"].partition("#")[0] in STEPS and "#" in row["name"]:
+                recording.steps.append(Call(start, end, str(row["pid"]), str(row["tid"]), "operator", row["name"]))
         elif category == "gpu_user_annotation":
             counts["device_ranges"] += 1
         elif category == "overhead":

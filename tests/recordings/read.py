@@ -115,6 +115,7 @@ class Jobs:
         if job:
             recording.commands.clear()
             recording.calls.clear()
+            recording.steps.clear()
             self.parts.setdefault(job, []).append((name, data.decode() if name.endswith(".csv") else recording))
 
     def lines(self):

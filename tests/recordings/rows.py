@@ -33,6 +33,8 @@ class Recording:
         self.form = form
         self.commands = []
         self.calls = []
+        # ranges that a framework has around its own steps: what a thread did in them is known, but they are no calls
+        self.steps = []
         self.ranges = [0, 0]
         self.samples = 0
         self.switches = 0

@@ -4,7 +4,8 @@
  * a device was idle
  *
  * Runs in:  our own process, in all commands that read a trace
- * Gets:     functions and operators that a tracer recorded, calls of a runtime inside of them
+ * Gets:     functions and operators that a tracer recorded, as calls or as ranges, calls of a
+ *           runtime inside of them
  * Gives:    idle time outside of calls by the innermost function, with its stack
  * Owns:     each thread's time in functions since the earliest gap that is still open
  * Fails:    -ENOMEM
@@ -121,6 +122,29 @@ int sweep_note_call_inside(struct sweep *sweep, size_t thread, const struct even
 	if (!functions->count || row->begin >= row->end)
 		return 0;
 	return add_function(sweep, functions, &call);
+}
+
+static bool is_own_frame(const struct model *model, const struct event_range *row)
+{
+	const struct event_stack *stack = model_stack(model, row->stack);
+	const struct event_frame *frame = stack ? model_frame(model, stack->frame) : NULL;
+
+	return frame && frame->name_string && frame->name_string == row->name_string;
+}
+
+int sweep_note_range(struct sweep *sweep, const struct event_range *row)
+{
+	const struct model *model = sweep->analysis->model;
+	const size_t thread = entity_index_find(&sweep->entities.threads, row->thread);
+	const struct event_api call = {.begin = row->begin,
+				       .end = row->end,
+				       .function_string = row->name_string,
+				       .stack = row->stack};
+
+	if (row->type != RANGE_PUSH || !row->stack || thread == sweep->entities.threads.count ||
+	    !model_imported_from(model) || !is_own_frame(model, row))
+		return 0;
+	return sweep_note_function(sweep, thread, &call);
 }
 
 int sweep_on_piece(void *context, const struct account *account, const struct account_piece *piece)

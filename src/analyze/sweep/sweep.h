@@ -695,6 +695,9 @@ struct observed_part thread_call_overlap(const struct thread_call *call, uint64_
 /* Takes a function or an operator, and a call of a runtime, which may be inside of one. */
 int sweep_note_function(struct sweep *sweep, size_t thread, const struct event_api *row);
 int sweep_note_call_inside(struct sweep *sweep, size_t thread, const struct event_api *row);
+/* Takes a range. In imported traces one that is the innermost frame of its own stack is an
+ * operator, too. */
+int sweep_note_range(struct sweep *sweep, const struct event_range *row);
 /* Adds idle time of a device in which the thread was in calls, and in functions outside of calls.
  */
 int sweep_on_piece(void *context, const struct account *account, const struct account_piece *piece);

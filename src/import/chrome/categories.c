@@ -114,11 +114,23 @@ bool chrome_is_range(const struct chrome_event *event)
 		strncmp(string_builder_text(&event->name), "ProfilerStep", 12) == 0);
 }
 
+/* PyTorch's own ranges, which were operators in 2021. */
+static bool is_operator_range(const struct chrome_event *event)
+{
+	static const char *const starts[] = {"enumerate(DataLoader)#", "Optimizer.step#",
+					     "Optimizer.zero_grad#"};
+
+	for (size_t i = 0; event->categories & CATEGORY_RANGE && i < ARRAY_COUNT(starts); i++)
+		if (strncmp(string_builder_text(&event->name), starts[i], strlen(starts[i])) == 0)
+			return true;
+	return false;
+}
+
 bool chrome_is_frame(const struct chrome_event *event)
 {
 	const char *name = string_builder_text(&event->name);
 
-	if (!chrome_is_range(event))
+	if (!chrome_is_range(event) || is_operator_range(event))
 		return true;
 	while (*name && !isdigit((unsigned char)*name))
 		name++;
@@ -133,7 +145,7 @@ uint32_t chrome_call_type(const struct chrome_event *event)
 		return API_TYPE_WAIT;
 	if (event->categories & CATEGORY_FUNCTION)
 		return API_TYPE_FUNCTION;
-	if (event->categories & CATEGORY_OPERATOR)
+	if (event->categories & CATEGORY_OPERATOR || is_operator_range(event))
 		return API_TYPE_OPERATOR;
 	return import_call_waits(name) ? API_TYPE_WAIT : API_TYPE_CALL;
 }

@@ -55,5 +55,5 @@ bool chrome_is_range(const struct chrome_event *event);
  * one of a series ("ProfilerStep#3"), so the stacks of each would differ. */
 bool chrome_is_frame(const struct chrome_event *event);
 
-/* enum event_api_type of a slice. */
+/* enum event_api_type of a slice. A range of PyTorch itself is an operator as part of a stack. */
 uint32_t chrome_call_type(const struct chrome_event *event);

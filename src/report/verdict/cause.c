@@ -442,7 +442,8 @@ static void say_by_kind(const struct report *report, const struct verdict_cause 
 		break;
 	case VERDICT_DATA_LOADING:
 		say(sentence, " loaded data in %.*s", SENTENCE_NAME, cause->what);
-		say_in(sentence, "called from", &cause->place);
+		if (cause->place.is_own) /* otherwise the place is inside of the loader */
+			say_in(sentence, "called from", &cause->place);
 		break;
 	case VERDICT_THROTTLED:
 		say(sentence, " could not run for the CPU limit of its cgroup (cpu.max)");
