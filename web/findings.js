@@ -42,6 +42,7 @@ function aimsOf(model, finding) {
 		failed_launches: [{tracks: calls, accepts: isCall}], failed_builds: [{tracks: calls, accepts: isCall}],
 		failed_allocations: [{tracks: calls, accepts: isCall}], failed_commands: [{tracks: model.ofKind("rejected"), accepts: isCall}],
 		no_overlap: [{tracks: queues, accepts: isCopy}], sync_copies: [{tracks: queues, accepts: isCopy}],
+		copy_bound: [{tracks: queues, accepts: isCopy}],
 		launch_bound: device ? aimsAtGaps(model, device, "runtime", evidence) : [],
 		tiny_kernels: [{tracks: queues, accepts: isKernel, isShortest: true}], low_occupancy: [{tracks: queues, accepts: isKernel}],
 		launch_latency: [{tracks: model.ofKind("waiting").filter((track) => isBelow(track, device)), accepts: () => true}],

@@ -280,7 +280,7 @@ static int on_sample(void *context, const struct sqlite_cursor *row)
 	sample.offset = (uint64_t)offset;
 	sample.process = kernel.process;
 	sample.code = kernel.kernel;
-	error = write_samples(import, &sample, sqlite_cursor_number(row, SAMPLE_ISSUED), "");
+	error = write_samples(import, &sample, sqlite_cursor_number(row, SAMPLE_ISSUED), "issued");
 	if (!error && *reasons)
 		error = write_reasons(import, &sample, reasons, &known);
 	if (!error)

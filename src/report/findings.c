@@ -209,6 +209,42 @@ static void say_sync_copies(const struct report *report, const struct finding *f
 	say_turns(finding, sentence);
 }
 
+static const char *direction_of(uint32_t command)
+{
+	return command == COMMAND_READ    ? "device to host"
+	       : command == COMMAND_WRITE ? "host to device"
+	       : command == COMMAND_COPY  ? "device to device"
+					  : analysis_command_name(command);
+}
+
+static bool is_within_device(const struct analysis_copy *copy)
+{
+	return copy && (copy->command == COMMAND_COPY || copy->command == COMMAND_FILL);
+}
+
+static void say_copy_bound(const struct report *report, const struct finding *finding,
+			   struct sentence *sentence)
+{
+	const uint64_t copies_ns = finding_value(finding, "copies_ns");
+	const uint64_t busy_ns = finding_value(finding, "busy_ns");
+	const struct analysis_copy *copy = finding->copy;
+	const double rate = copy ? report_copy_rate(report, copy) : 0;
+
+	say(sentence,
+	    "copies took %s of the %s in which the device was busy (%s), and no kernel ran "
+	    "meanwhile",
+	    format_duration(copies_ns).text, format_duration(busy_ns).text,
+	    format_percent(copies_ns, busy_ns).text);
+	if (copy)
+		say(sentence, "; most of that time was %s", direction_of(copy->command));
+	if (rate > 0)
+		say(sentence, ": %s at %s/s", format_size((double)copy->moved_bytes).text,
+		    format_size(rate).text);
+	say(sentence, is_within_device(copy)
+			      ? "; work in place, or copy while kernels run"
+			      : "; keep data on the device, or copy it while kernels run");
+}
+
 static void say_serial(const struct report *report, const struct finding *finding,
 		       struct sentence *sentence)
 {
@@ -449,6 +485,7 @@ static const struct {
 	[FINDING_LATE_RANKS] = {say_late_ranks},
 	[FINDING_LAUNCH_BOUND] = {say_launch_bound},
 	[FINDING_COMMAND_BUFFER_FULL] = {say_full_buffers},
+	[FINDING_COPY_BOUND] = {say_copy_bound},
 };
 
 static void describe(const struct report *report, const struct finding *finding,
@@ -593,6 +630,11 @@ static void write_more(const struct report *report, const struct finding *findin
 	case FINDING_COMMAND_BUFFER_FULL:
 		if (report_place_of(report, report->analysis->program.full.stack, &place))
 			report_write_culprit(report, &place, 0, json);
+		return;
+	case FINDING_COPY_BOUND:
+		if (finding->copy)
+			json_pair_text(json, "direction",
+				       analysis_command_name(finding->copy->command));
 		return;
 	case FINDING_LATE_RANKS:
 		report_write_late_rank("rank", finding->rank, json);

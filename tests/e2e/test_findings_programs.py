@@ -170,6 +170,8 @@ ROWS = [
         simulated(COPIES, "beside", 100, 1 << 20), has(queues=1, out_of_order_queues=0), is_simulated=True),
     Row("copies that wait", "sync_copies", simulated(COPIES, "sync", 100, 1 << 20), simulated(COPIES, "beside", 100, 1 << 20),
         has(count=100, bytes=100 << 20), is_simulated=True),
+    Row("copies for few kernels", "copy_bound", simulated("kernel_us=20,copy_gbps=1,engines=2", "turns", 100, 1 << 20),
+        simulated("kernel_us=20", "kernels", 100), has(direction="write", bytes=100 << 20), is_simulated=True),
     Row("queues in turns", "serial_queues", simulated("kernel_us=500,engines=1", "queues", 13, 20),
         simulated("kernel_us=500,engines=1", "waits", 260, 13, FULL), has(queues=13, several_ns=0), is_simulated=True),
     Row("tiny kernels", "tiny_kernels", simulated("kernel_us=0.02", "kernels", 30000), simulated("kernel_us=20", "kernels", 30),

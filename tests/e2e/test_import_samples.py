@@ -69,15 +69,15 @@ with t.case("rocprof-code: PC samples with their reasons"):
         instruction("; copy", 64), instruction("s_endpgm", 64, issued=7, reasons={1: 1, 8: 3}), instruction("s_nop 0", 72)))
     found = samples_of(trace)
     names = {(offset, stall): count for (_, offset, stall, unit, _), count in found.items() if unit == "samples"}
-    t.equal(names, {(16, ""): 5, (24, ""): 1, (24, "waitcnt"): 40, (24, "sleep_wait"): 2, (28, "barrier_wait"): 10, (28, "other"): 3,
-                    (64, ""): 7, (64, "no_instruction_available"): 1, (64, "other_wait"): 3}, "samples")
+    t.equal(names, {(16, "issued"): 5, (24, "issued"): 1, (24, "waitcnt"): 40, (24, "sleep_wait"): 2, (28, "barrier_wait"): 10, (28, "other"): 3,
+                    (64, "issued"): 7, (64, "no_instruction_available"): 1, (64, "other_wait"): 3}, "samples")
     t.equal(len({code for code, *_ in found}), 2, "kernels")
     report = t.report(trace)
     rows = {(row["kernel"], row["offset"]): (row["samples"], row["text"]) for row in report["instructions"]}
     t.equal(rows[("step", 24)], (43, "s_waitcnt vmcnt(0)"), f"the instruction view: {rows}")
     t.true("no times" in said, said)
     shown = text(run([DUET, "report", "--by", "stall", trace]).stdout)
-    t.true("waitcnt" in shown and "sleep_wait" in shown, shown)
+    t.true("waitcnt" in shown and "sleep_wait" in shown and "the wave issued the instruction" in shown and "[no reason" not in shown, shown)
     flame = text(run([DUET, "flame", "--view", "stall", "--folded", trace]).stdout)
     t.true("waitcnt" in flame, flame)
 
@@ -151,7 +151,7 @@ with t.case("rocprof-compute: dispatches and PC samples"):
     t.equal([(row["name"], row["wall_ns"]) for row in report["devices"] if row["busy_ns"]], [("MI350", 8600), ("AMD GPU", 8600)], "devices")
     t.equal(report["ledger"]["matched"], 4, "launches")
     t.equal({(row["offset"], row["text"]): row["stalls"] for row in report["instructions"]},
-            {(16, "s_waitcnt vmcnt(0)"): {"waitcnt": 40, "other": 2}, (32, "s_endpgm"): {}}, "stall reasons")
+            {(16, "s_waitcnt vmcnt(0)"): {"issued": 8, "waitcnt": 40, "other": 2}, (32, "s_endpgm"): {"issued": 3}}, "stall reasons")
     t.equal(sum(row["samples"] for row in report["instructions"]), 53, "samples")
 
 with t.case("rocprof-compute: what is invalid is left out, and a database without its tables is refused"):

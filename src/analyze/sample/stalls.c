@@ -57,6 +57,9 @@ const struct stall_reason stall_reasons[] = {
 	 "look at the neighbouring instructions and at the other reasons of the same kernel"},
 	{"tdr", "Intel", "a thread was being dispatched to the execution unit or retired from it",
 	 "launch work-groups that run longer: more work for each work item, fewer tiny kernels"},
+	{"issued", "AMD", "the wave issued the instruction: it did work and did not wait",
+	 "reduce the work: fewer instructions, wider loads, cheaper math functions, matrix "
+	 "instructions if possible"},
 	{"no_instruction_available", "AMD",
 	 "no instruction was available: it was not in the instruction cache, or the wave's queue "
 	 "was empty",

@@ -256,6 +256,48 @@ static bool find_sync_copies(const struct analysis *analysis, size_t device,
 	return true;
 }
 
+/* The direction with at least half of the device's copy time; NULL: none. */
+static const struct analysis_copy *find_main_copy(const struct analysis *analysis, size_t device)
+{
+	const uint64_t all_ns = copies_ns(analysis, device);
+
+	for (size_t i = 0; i < analysis->copies_count; i++) {
+		const struct analysis_copy *copy = &analysis->copies[i];
+
+		if (copy->device == device && analysis_class(copy->command) == ACCOUNT_COPY &&
+		    is_share(copy->total_ns, all_ns, 50))
+			return copy;
+	}
+	return NULL;
+}
+
+/* Gives way to the findings about copies that have a more precise remedy. */
+static bool find_copy_bound(const struct analysis *analysis, size_t device, struct finding *finding)
+{
+	const struct analysis_device *at = &analysis->devices[device];
+	const uint64_t copied_ns = at->overlap.copies_ns, busy_ns = at->account.busy_ns;
+	struct finding other = {0};
+
+	if (is_cpu(at) || !copied_ns || !is_share(copied_ns, busy_ns, 50) ||
+	    !is_share(busy_ns, wall_of(analysis), 10) ||
+	    count_class(analysis, device, true) < MIN_COPIES ||
+	    find_small_transfers(analysis, device, &other) ||
+	    find_no_overlap(analysis, device, &other) || find_sync_copies(analysis, device, &other))
+		return false;
+	finding->cost_ns = copied_ns;
+	finding->copy = find_main_copy(analysis, device);
+	finding_add_number(finding, "copies_ns", copied_ns);
+	finding_add_number(finding, "kernels_ns", at->overlap.kernels_ns);
+	finding_add_number(finding, "both_ns", at->overlap.both_ns);
+	finding_add_number(finding, "busy_ns", busy_ns);
+	finding_add_number(finding, "wall_ns", wall_of(analysis));
+	if (finding->copy) {
+		finding_add_number(finding, "bytes", finding->copy->moved_bytes);
+		finding_add_number(finding, "bytes_ns", finding->copy->moved_ns);
+	}
+	return true;
+}
+
 /* Whether the program lets queues of CUDA or HIP wait for each other. No interface says which
  * commands wait then. */
 static bool has_queue_waits(const struct analysis *analysis)
@@ -389,6 +431,7 @@ static const struct {
 	{FINDING_LAUNCH_BOUND, find_launch_bound},
 	{FINDING_TINY_KERNELS, find_tiny},
 	{FINDING_HIDDEN_LAUNCHES, find_hidden},
+	{FINDING_COPY_BOUND, find_copy_bound},
 };
 
 static int find_of_devices(const struct analysis *analysis, struct findings *findings)

@@ -13,28 +13,29 @@
 #include "analyze/analysis.h"
 
 /* Each kind, and its stable name for programs. The order is that of the rules. */
-#define FINDING_KINDS(KIND)                          \
-	KIND(FAILED_LAUNCHES, failed_launches)       \
-	KIND(FAILED_BUILDS, failed_builds)           \
-	KIND(FAILED_ALLOCATIONS, failed_allocations) \
-	KIND(FAILED_COMMANDS, failed_commands)       \
-	KIND(SMALL_TRANSFERS, small_transfers)       \
-	KIND(CPU_PREEMPTION, cpu_preemption)         \
-	KIND(STARVED_QUEUE, starved_queue)           \
-	KIND(BLOCKED_HOST, blocked_host)             \
-	KIND(DEVICE_SHARED, device_shared)           \
-	KIND(NO_OVERLAP, no_overlap)                 \
-	KIND(SYNC_COPIES, sync_copies)               \
-	KIND(SERIAL_QUEUES, serial_queues)           \
-	KIND(LATE_RANKS, late_ranks)                 \
-	KIND(LAUNCH_BOUND, launch_bound)             \
-	KIND(TINY_KERNELS, tiny_kernels)             \
-	KIND(LOW_OCCUPANCY, low_occupancy)           \
-	KIND(LAUNCH_LATENCY, launch_latency)         \
-	KIND(WAIT_UNDER_GIL, wait_under_gil)         \
-	KIND(HIDDEN_LAUNCHES, hidden_launches)       \
-	KIND(COMPILE_TIME, compile_time)             \
-	KIND(COMMAND_BUFFER_FULL, command_buffer_full)
+#define FINDING_KINDS(KIND)                            \
+	KIND(FAILED_LAUNCHES, failed_launches)         \
+	KIND(FAILED_BUILDS, failed_builds)             \
+	KIND(FAILED_ALLOCATIONS, failed_allocations)   \
+	KIND(FAILED_COMMANDS, failed_commands)         \
+	KIND(SMALL_TRANSFERS, small_transfers)         \
+	KIND(CPU_PREEMPTION, cpu_preemption)           \
+	KIND(STARVED_QUEUE, starved_queue)             \
+	KIND(BLOCKED_HOST, blocked_host)               \
+	KIND(DEVICE_SHARED, device_shared)             \
+	KIND(NO_OVERLAP, no_overlap)                   \
+	KIND(SYNC_COPIES, sync_copies)                 \
+	KIND(SERIAL_QUEUES, serial_queues)             \
+	KIND(LATE_RANKS, late_ranks)                   \
+	KIND(LAUNCH_BOUND, launch_bound)               \
+	KIND(TINY_KERNELS, tiny_kernels)               \
+	KIND(LOW_OCCUPANCY, low_occupancy)             \
+	KIND(LAUNCH_LATENCY, launch_latency)           \
+	KIND(WAIT_UNDER_GIL, wait_under_gil)           \
+	KIND(HIDDEN_LAUNCHES, hidden_launches)         \
+	KIND(COMPILE_TIME, compile_time)               \
+	KIND(COMMAND_BUFFER_FULL, command_buffer_full) \
+	KIND(COPY_BOUND, copy_bound)
 
 #define FINDING_KIND(KIND, name) FINDING_##KIND,
 enum finding_kind { FINDING_KINDS(FINDING_KIND) FINDING_COUNT };
@@ -58,6 +59,8 @@ struct finding {
 	const struct analysis_queue *queue; /* LAUNCH_LATENCY */
 	/* LATE_RANKS: the two that arrived last most often; other_rank: NULL if much less often */
 	const struct collectives_rank *rank, *other_rank;
+	const struct analysis_copy
+		*copy; /* COPY_BOUND: most of the time; NULL: no direction has half */
 	const struct analysis_gil *gil;       /* WAIT_UNDER_GIL: the one with the longest waits */
 	const struct analysis_waited *waited; /* LAUNCH_BOUND: the gaps with the most time */
 	const struct analysis_call *call;     /* COMPILE_TIME: the function with the most time */

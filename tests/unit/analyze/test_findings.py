@@ -249,6 +249,47 @@ with t.case("copies that hold up the program"):
                  "sync_copies"), None, "kernels run beside them")
 
 
+def copies_of(count=50, took=9000, kernels=2, kernel_ns=1000, what="write bytes=65536", beside=False):
+    """Each 20 us a copy that does not block; then, or beside it, the first ones have a kernel."""
+    for i in range(count):
+        begin = i * 20000
+        yield from command(2 * i + 1, begin, begin + 400, begin + 500, begin + 500 + took, what, queue=2 if beside else 1)
+        if i < kernels:
+            started = begin + (500 if beside else 9600)
+            yield from command(2 * i + 2, begin + 410, begin + 450, started, started + kernel_ns)
+
+
+with t.case("a device that mostly copies"):
+    def bound(*lines, device=GPU, window=1000000):
+        return find(report(*device, f"window 0 {window}", *lines), "copy_bound")
+    found = bound(*copies_of())
+    t.equal(numbers(found), {"copies_ns": 450000, "kernels_ns": 2000, "both_ns": 0, "busy_ns": 452000, "wall_ns": 1000000,
+                             "bytes": 50 * 65536, "bytes_ns": 450000}, "evidence")
+    t.equal(found and (found["evidence"]["direction"], found["severity"]), ("write", "warning"), "its direction")
+    t.equal(found and found["text"], "copies took 450.0 \u00b5s of the 452.0 \u00b5s in which the device was busy (99.6 %), and no kernel"
+            " ran meanwhile; most of that time was host to device: 3.1 MiB at 6.8 GiB/s; keep data on the device, or copy it"
+            " while kernels run", "sentence")
+    for count, is_found in ((10, True), (9, False)):
+        t.equal(bound(*copies_of(count, kernels=0), window=500000) is not None, is_found, f"{count} copies")
+    for window, is_found in ((4500000, True), (4500001, False)):
+        t.equal(bound(*copies_of(kernels=0), window=window) is not None, is_found, f"450 us busy, which is 10 % of {window} ns")
+    # 9 kernels are too few for no_overlap
+    for kernel_ns, is_found in ((10000, True), (10001, False)):
+        t.equal(bound(*copies_of(10, kernels=9, kernel_ns=kernel_ns)) is not None, is_found, f"90 us of copies, 9 kernels of {kernel_ns} ns")
+    found = bound(*copies_of(what="copy bytes=65536"))
+    t.true(found and "most of that time was device to device" in found["text"] and "; work in place, or" in found["text"], f"{found}")
+    lines = [line.replace("write", ("write", "read", "fill")[i // 2 % 3]) for i, line in enumerate(copies_of(48, kernels=0))]
+    found = bound(*lines)
+    t.true(found and "ran meanwhile; keep data on" in found["text"] and "direction" not in found["evidence"], f"three directions: {found}")
+    t.equal(bound(*copies_of(beside=True, kernels=50, kernel_ns=9000), device=QUEUES), None, "beside kernels")
+    t.equal(bound(*copies_of(), device=("device 1 cpu type=cpu", *GPU[1:])), None, "a CPU")
+    for name, lines in (("no_overlap", turns(50)), ("sync_copies", turns(50, blocking=1)),
+                        ("small_transfers", copies_of(100, what="write bytes=64"))):
+        document = report(*GPU, "window 0 2000000", *lines)
+        t.true(find(document, name) is not None, f"{name}: {document['findings']}")
+        t.equal(find(document, "copy_bound"), None, f"{name} says more")
+
+
 def many_queues(beside, wait=False):
     """13 queues, each with a kernel of 10 us in 130 us, all launched at once: one after another or all together."""
     for i in range(10):
