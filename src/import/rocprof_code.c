@@ -260,7 +260,8 @@ static int write_row(struct rocprof_code *code)
 
 	if (*text == ';')
 		return begin_kernel(code, text);
-	error = write_samples(code, code->row.numbers[COLUMN_ISSUED], "issued", code->samples_string);
+	error = write_samples(code, code->row.numbers[COLUMN_ISSUED], "issued",
+			      code->samples_string);
 	if (!error)
 		error = write_reasons(code);
 	return error ? error : write_cycles(code);

@@ -18,7 +18,7 @@
 #include "event/event.h"
 #include "import/chrome/categories.h"
 #include "import/common/commands.h"
-#include "import/rocm/names.h"
+#include "import/common/rocm.h"
 
 uint32_t chrome_commands_by_name(const char *name, uint32_t otherwise)
 {

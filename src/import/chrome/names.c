@@ -20,7 +20,7 @@
 #include "base/array.h"
 #include "base/string.h"
 #include "import/chrome/categories.h"
-#include "import/rocm/names.h"
+#include "import/common/rocm.h"
 #include "import/target.h"
 
 /* Max callers of one stack; more are a cycle. */

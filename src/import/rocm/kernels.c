@@ -20,7 +20,7 @@
 
 #include "base/array.h"
 #include "event/event.h"
-#include "import/rocm/names.h"
+#include "import/common/rocm.h"
 #include "import/target.h"
 
 void rocm_kernels_fini(struct rocm_kernels *kernels)

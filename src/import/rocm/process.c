@@ -20,7 +20,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "import/rocm/names.h"
+#include "import/common/rocm.h"
 #include "import/target.h"
 
 #define PART_MAX (UINT64_MAX >> 3)

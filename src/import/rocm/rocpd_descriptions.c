@@ -18,7 +18,7 @@
 
 #include "base/string.h"
 #include "event/event.h"
-#include "import/rocm/names.h"
+#include "import/common/rocm.h"
 #include "import/rocm/rocpd_tables.h"
 #include "import/rocm/v3_json_fields.h"
 #include "import/target.h"

@@ -22,7 +22,7 @@
 #include "base/error.h"
 #include "base/json_reader.h"
 #include "import/json_fields.h"
-#include "import/rocm/names.h"
+#include "import/common/rocm.h"
 #include "import/rocm/rocpd_tables.h"
 #include "import/target.h"
 

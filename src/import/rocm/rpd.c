@@ -26,7 +26,7 @@
 #include "import/common/probe.h"
 #include "import/faults.h"
 #include "import/formats.h"
-#include "import/rocm/names.h"
+#include "import/common/rocm.h"
 #include "import/rocm/process.h"
 #include "import/rocm/side.h"
 #include "import/common/strings.h"

@@ -25,7 +25,7 @@
 #include "import/faults.h"
 #include "import/formats.h"
 #include "import/json_fields.h"
-#include "import/rocm/names.h"
+#include "import/common/rocm.h"
 #include "import/rocm/process.h"
 #include "import/source.h"
 #include "import/target.h"

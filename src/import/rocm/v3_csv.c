@@ -26,7 +26,7 @@
 #include "import/faults.h"
 #include "import/formats.h"
 #include "import/rocm/csv.h"
-#include "import/rocm/names.h"
+#include "import/common/rocm.h"
 #include "import/rocm/process.h"
 #include "import/source.h"
 #include "import/target.h"
@@ -491,7 +491,8 @@ static size_t set_length(const char *path)
 	for (size_t i = 0; i < ARRAY_COUNT(kinds); i++) {
 		size_t ending = strlen(kinds[i].ending);
 
-		if (length > ending && memcmp(path + length - ending, kinds[i].ending, ending) == 0 &&
+		if (length > ending &&
+		    memcmp(path + length - ending, kinds[i].ending, ending) == 0 &&
 		    strchr("_/", path[length - ending - 1]))
 			return length - ending;
 	}

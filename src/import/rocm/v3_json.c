@@ -23,7 +23,7 @@
 #include "import/common/probe.h"
 #include "import/faults.h"
 #include "import/formats.h"
-#include "import/rocm/names.h"
+#include "import/common/rocm.h"
 #include "import/rocm/process.h"
 #include "import/rocm/v3_json_fields.h"
 #include "import/rocm/v3_strings.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * import/rocm/names.c - what the names of ROCm's calls, copies and kernels mean
+ * import/common/rocm.c - what the names of ROCm's calls, copies and kernels mean
  *
  * Runs in:  our own process; pure functions
  * Gets:     names
@@ -10,7 +10,7 @@
  * Why names: the formats have no field for the type of a call; that of a copy is a name in all of
  *           them, in three spellings
  */
-#include "import/rocm/names.h"
+#include "import/common/rocm.h"
 
 #include <stdio.h>
 #include <string.h>

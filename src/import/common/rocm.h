@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * import/rocm/names.h - what the names of ROCm's calls, copies and kernels mean
+ * import/common/rocm.h - what the names of ROCm's calls, copies and kernels mean
  */
 #pragma once
 
