@@ -11,6 +11,7 @@ import io
 import json
 import os
 import resource
+import sqlite3
 import subprocess
 
 import duet_test

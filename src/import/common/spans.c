@@ -74,8 +74,7 @@ int import_spans_check(struct import_spans *spans, const struct import_notes *no
 
 		if (span->begin_ns == UINT64_MAX) /* no rows */
 			break;
-		if (span->begin_ns > latest->end_ns &&
-		    span->begin_ns - latest->end_ns > GAP_MAX_NS)
+		if (span->begin_ns > latest->end_ns && span->begin_ns - latest->end_ns > GAP_MAX_NS)
 			return fail_apart(notes, latest, span);
 		latest = span->end_ns > latest->end_ns ? span : latest;
 	}

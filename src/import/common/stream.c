@@ -40,7 +40,7 @@ struct import_stream {
 	uint64_t taken;     /* bytes read into `input` */
 	uint64_t given;     /* bytes given to the caller */
 	size_t path_length;
-	size_t used, size;  /* bytes of `input` */
+	size_t used, size; /* bytes of `input` */
 	char input[INPUT_BYTES];
 };
 

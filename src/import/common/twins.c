@@ -84,9 +84,8 @@ static int compare_all(const struct twin_file *files, size_t count)
 	int error = 0;
 
 	for (size_t i = 0; i < count; i++)
-		for (size_t k = i + 1; k < count && !error &&
-				       files[k].about.st_size == files[i].about.st_size;
-		     k++)
+		for (size_t k = i + 1;
+		     k < count && !error && files[k].about.st_size == files[i].about.st_size; k++)
 			error = compare_pair(&files[i], &files[k]);
 	return error;
 }
