@@ -515,7 +515,7 @@ static int read_packed(struct v3_csv *csv, const char *path, size_t length, cons
 	return error ? error : 1;
 }
 
-/* Of a file that exists with several packings, that of the named file is read. */
+/* If a file exists with several packings, the packing of the named file is preferred. */
 static int read_set(struct v3_csv *csv, const char *path, size_t length)
 {
 	const char *named = find_packing(path);
