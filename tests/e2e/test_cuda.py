@@ -199,7 +199,7 @@ with t.case("launches that wait because the command buffer is full"):
     t.equal((full["launches"], full["ns"], full["estimated"]), (reported[0]["count"], reported[0]["total_ns"], False), "as CUPTI reports them")
     t.true(full["launches"] >= 50 and full["ns"] > 50e6, f"100 ms of kernels, of which 4 ms fit into the queue: {full}")
     device = one.report["devices"][0]
-    t.true(device["busy_ns"] > 98e6 and device["idle_kinds"].get("api_call", {}).get("command_buffer_full", 0) < 1e6,
+    t.true(device["busy_ns"] > 98e6 and device["idle_kinds"].get("api_call", {}).get("command_buffer_full", 0) < 10e6,
            f"the device has work meanwhile: {device['idle_kinds']}")
     t.true("launches waited" in text(run([DUET, "report", one.trace]).stdout), "the report")
 

@@ -367,7 +367,7 @@ def view_of(trace, begin, end):
 with t.case("a short recording has short cells, so that it fills the map"):
     t.wanted()
     page = t.path("short.html")
-    for seconds, row_ms in ((3, 1), (15, 10), (40, 20)):
+    for seconds, row_ms in ((3, 2), (15, 10), (40, 20)):
         trace = steps(seconds, False).trace("short")
         t.equal(run([DUET, "flamescope", "--view", "idle", "-o", page, trace]).status, 0, f"{seconds} s")
         head = sections(page)["head"]
