@@ -39,19 +39,21 @@
 #define FIRST_UUID     (UINT64_C(1) << 32) /* above those of tracks.c */
 #define DEVICE_MAPPING 1                   /* number and path of the only mapping */
 
+static int open_code(struct instructions *instructions)
+{
+	int error = device_code_new(instructions->model, &instructions->code);
+
+	return error ? error : code_sites_of_model(instructions->model, &instructions->sites);
+}
+
 int instructions_init(struct instructions *instructions, const struct model *model,
 		      struct packets *packets, struct samples *samples, uint64_t total)
 {
-	int error;
-
 	*instructions = (struct instructions){.model = model,
 					      .packets = packets,
 					      .samples = samples,
 					      .divisor = total / MAX_PACKETS + 1};
-	if (!total)
-		return 0;
-	error = device_code_new(model, &instructions->code);
-	return error ? error : code_sites_of_model(model, &instructions->sites);
+	return total ? open_code(instructions) : 0;
 }
 
 void instructions_fini(struct instructions *instructions)
@@ -303,10 +305,13 @@ int instructions_write(struct instructions *instructions,
 		       const struct event_instruction_sample *row)
 {
 	struct event_instruction_sample resolved = *row;
-	int error = code_sites_resolve(instructions->sites, &resolved);
-	const struct event_code *code =
-		model_entity(instructions->model, EVENT_CODE, resolved.code);
+	const struct event_code *code;
+	/* a damaged trace has rows that were not counted */
+	int error = instructions->code ? 0 : open_code(instructions);
 
+	if (!error)
+		error = code_sites_resolve(instructions->sites, &resolved);
+	code = model_entity(instructions->model, EVENT_CODE, resolved.code);
 	if (!resolved.device && code)
 		resolved.device = code->device;
 	if (!error)
