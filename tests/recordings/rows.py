@@ -6,8 +6,10 @@ All times are whole nanoseconds of the recording's own clock.
 import collections
 
 # kind: kernel, copy, fill or other; direction: of a copy; call: index in Recording.calls or None; queued: when the
-# command was put into its queue, where a file says so of commands without a call
-Command = collections.namedtuple("Command", "start end device queue kind direction name call queued", defaults=[None])
+# command was put into its queue, where a file says so of commands without a call; caller: (process, thread) that stands
+# for the process of a migration, which has no call
+Command = collections.namedtuple("Command", "start end device queue kind direction name call queued caller",
+                                 defaults=[None, None])
 
 # kind: runtime, driver, operator, function or os
 Call = collections.namedtuple("Call", "start end process thread kind name")
