@@ -11,7 +11,10 @@ from facts import is_collective
 from rows import DIRECTIONS, Call, Collective, Command, Recording, kernel_name
 
 COMMANDS = {"kernel": "kernel", "gpu_memcpy": "copy", "memcpy": "copy", "gpu_memset": "fill", "memset": "fill"}
-CALLS = {"cuda_runtime": "runtime", "runtime": "runtime", "cuda_driver": "driver", "cpu_op": "operator",
+ACCELERATORS = {"mtia_ccp_events", "hpu_op"}
+# What the file says a second time, or with times that are no command's.
+TWICE = {"trace", "cuda_sync", "cuda_profiler_range"}
+CALLS = {"cuda_runtime": "runtime", "mtia_runtime": "runtime", "runtime": "runtime", "cuda_driver": "driver", "cpu_op": "operator",
          "operator": "operator", "python_function": "function"}
 STEPS = {"enumerate(DataLoader)", "Optimizer.step", "Optimizer.zero_grad"}
 DIRECTION = re.compile(r"(HtoD|DtoH|DtoD|HtoH|PtoP)|(Copy\w+To\w+)")
@@ -71,6 +74,8 @@ def read_kineto(document, events):
             recording.calls.append(call)
         elif category in COMMANDS:
             pending.append((start, end, row, COMMANDS[category]))
+        elif category in ACCELERATORS:
+            pending.append((start, end, row, kind_on_accelerator(row["name"])))
         elif category == "user_annotation":
             recording.add_range(start, end)
             if row["name"].partition("#")[0] in STEPS and "#" in row["name"]:
@@ -79,12 +84,16 @@ def read_kineto(document, events):
             counts["device_ranges"] += 1
         elif category == "overhead":
             recording.add_overhead(row["name"], start, end)
-        elif category != "trace":
+        elif category and category not in TWICE:
             raise ValueError(f"a slice of the unknown category {category!r}")
     for start, end, row, kind in pending:
         add_command(recording, launches, start, end, row, kind)
     recording.more = {key: value for key, value in counts.items() if value}
     return recording
+
+
+def kind_on_accelerator(name):
+    return {"dma_request": "copy", "event_wait": "other", "event_record": "other"}.get(name, "kernel")
 
 
 def key_of(row):
@@ -100,7 +109,8 @@ def note_launch(launches, calls, row, index, start):
 
 
 def add_command(recording, launches, start, end, row, kind):
-    direction = direction_of(row["name"]) if kind == "copy" else None
+    text = row["args"].get("direction", row["name"])
+    direction = DIRECTIONS.get(text) or direction_of(text) if kind == "copy" else None
     device = str(row["pid"])
     recording.commands.append(Command(start, end, device, (device, str(row["tid"])), kind, direction, row["name"],
                                       launches.get(key_of(row))))
