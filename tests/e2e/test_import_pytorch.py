@@ -304,6 +304,13 @@ with t.case("copies, waits and synchronous calls of an MTIA"):
     t.equal(sorted((row["command"], row["bytes"], row["flags"]) for row in rows_of(path, "launches")[0]),
             [("barrier", 0, 0), ("barrier", 0, 0), ("kernel", 0, 0), ("kernel", 0, 1), ("read", 512, 0), ("write", 4096, 0)], "launches")
 
+with t.case("calls among the rows of a device are those of the program"):
+    path = imported([{"ph": "M", "name": "process_name", "pid": 9, "tid": 0, "args": {"name": "MTIA 9"}},
+                     slice_of("mtia_runtime", "runFunction", 0, 1, correlation=1), event("fused", 5, 10, correlation=1, stream=3),
+                     slice_of("mtia_runtime", "synchronize", 6, 10, thread=11, pid=9), event("fused", 20, 10, stream=3)])
+    t.equal([row["pid"] for row in rows_of(path, "processes")[0]], [PID], "processes")
+    t.equal(len(rows_of(path, "queues")[0]), 1, "queues")
+
 with t.case("a file that did not record the device"):
     path = imported([call("cudaLaunchKernel", 0, 5, 1), call("cudaMemcpyAsync", 10, 5, 2),
                      slice_of("cuda_profiler_range", "gemm", 3, 10, thread=0, pid=GPU)])
