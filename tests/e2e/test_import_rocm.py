@@ -413,6 +413,32 @@ with t.case("rocprof-json: all four times"):
     t.equal([(row["pid"]) for row in rows["processes"]], [PID], "process")
     check_verbs(path)
 
+def v1_slice(lane, name, begin, end, **more):
+    return {"ph": "X", "name": name, "pid": str(lane), "tid": str(more.pop("row", TID)), "ts": str(begin // 1000), "dur": str((end - begin) // 1000),
+            "args": {"Name": name, "BeginNs": str(begin), "EndNs": str(end), "pid": str(PID), "tid": str(TID), **more}}
+
+
+def v1_arrow(number, call_us, lane, start_us):
+    return [{"ph": "s", "cat": "DataFlow", "id": number, "pid": 2, "tid": TID, "ts": call_us, "name": "dep"},
+            {"ph": "t", "cat": "DataFlow", "id": number, "pid": lane, "tid": 0, "ts": start_us, "name": "dep"}]
+
+
+with t.case("rocprof-json: arrows where there is no index"):
+    device = {"dev-id": "2", "queue-id": "0", "row": 0}
+    slices = [v1_slice(1, "CopyHostToDevice", 52_000, 60_000, **device), v1_slice(2, "hipMalloc", 1_000, 9_000),
+              v1_slice(2, "hipMemcpy", 40_000, 70_000), v1_slice(2, "hipLaunchKernel", 80_000, 90_500), v1_slice(2, "hipGraphLaunch", 200_000, 220_000),
+              v1_slice(8, "saxpy", 88_000, 99_000, **device), v1_slice(8, "node", 230_000, 231_000, **device), v1_slice(8, "node", 231_000, 232_000, **device),
+              v1_slice(8, "early", 5_000, 6_000, **device), v1_slice(8, "saxpy", 300_000, 300_500, **device), v1_slice(8, "saxpy", 300_600, 300_700, **device)]
+    arrows = v1_arrow(0, 52, 1, 52) + v1_arrow(4, 85, 8, 88) + v1_arrow(5, 210, 8, 230) + v1_arrow(6, 210, 8, 231) + v1_arrow(7, 5, 8, 5)
+    rows = rows_of(imported("rocprof-json", written("arrows.json", json.dumps({"traceEvents": [{}, *slices, *arrows]}))))
+    started = {(row["process"], row["correlation"]): row["started"] for row in rows["executions"]}
+    process = rows["processes"][0]["id"]
+    t.equal(sorted((started[process, row["correlation"]], row["function"], row["enter"]) for row in rows["launches"]),
+            [(5_000, "(not in the file)", 5_000), (52_000, "hipMemcpy", 40_000), (88_000, "hipLaunchKernel", 80_000),
+             (230_000, "hipGraphLaunch", 200_000), (231_000, "hipGraphLaunch", 200_000), (300_000, "(not in the file)", 300_000),
+             (300_600, "(not in the file)", 300_600)], "launches")
+    t.equal([row["function"] for row in rows["calls"]], ["hipMalloc"], "calls")
+
 with t.case("rocprof-json: invalid files"):
     refused("rocprof-json", written("bad", '{"traceEvents":[{"ph":"X","name":"a","ts":1,"dur":2}]}'), "--format chrome")
     refused("rocprof-json", written("bad", "[]"), "expected an object")

@@ -125,7 +125,7 @@ def first_in_flight(recording, commands):
     joined = [calls[row.call] for row in commands if row.call is not None]
     if not joined:
         return math.inf
-    last = max(call.start for call in joined)
+    last = max(command.start if command.call is None else calls[command.call].start for command in commands)
     processes = {call.process for call in joined}
     return min((call.start for call in recording.idle_launches() if call.start > last and call.process in processes),
                default=math.inf)

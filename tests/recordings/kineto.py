@@ -177,15 +177,31 @@ def kind_of_operation(kind):
 
 
 def read_rocprof(events, names):
-    """rocprof v1: exact times in the arguments, strings all of them; no call is joined."""
+    """rocprof v1: exact times in the arguments, strings all of them. Arrows lead from calls to their operations."""
     recording = Recording("rocprof-json")
+    arrows, callers = {}, {}
     for row in events:
-        if row.get("ph") != "X":
+        if row.get("ph") in ("s", "t"):
+            arrows.setdefault(row["id"], {})[row["ph"]] = (str(row["pid"]), str(row["tid"]), int(row["ts"]))
+    for row in events:
+        if row.get("ph") == "X" and "dev-id" not in row["args"] and "gpu-id" not in row["args"]:
+            begin, end = int(row["args"]["BeginNs"]), int(row["args"]["EndNs"])
+            own = sorted(ends["s"][2] for ends in arrows.values()
+                         if ends["s"][:2] == (str(row["pid"]), str(row["tid"])) and begin // 1000 <= ends["s"][2] <= end // 1000)
+            if own and re.search("Launch|Memcpy|Memset", row["name"]):
+                callers[str(row["pid"]), str(row["tid"]), own[0]] = len(recording.calls)
+            recording.calls.append(Call(begin, end, row["args"]["pid"], row["args"]["tid"], "runtime", row["name"]))
+    to = {ends["t"]: callers.get(ends["s"]) for ends in arrows.values()}
+    for row in events:
+        details = row.get("args", {})
+        if row.get("ph") != "X" or not ("gpu-id" in details or "dev-id" in details):
             continue
-        details = row["args"]
-        device = str(row["pid"])
-        recording.commands.append(Command(int(details["BeginNs"]), int(details["EndNs"]), device,
-                                          (device, details.get("queue-id")), "kernel", None, kernel_name(row["name"]),
-                                          None, int(details["DispatchNs"])))
-        recording.see(int(details["DispatchNs"]), int(details["CompleteNs"]))
+        device = details.get("gpu-id", details.get("dev-id"))
+        begin, end = int(details["BeginNs"]), int(details["EndNs"])
+        queued = int(details["DispatchNs"]) if "DispatchNs" in details else None
+        kind = "copy" if row["name"].startswith("Copy") else "kernel"
+        recording.commands.append(Command(begin, end, device, (device, details.get("queue-id")), kind,
+                                          direction_of(row["name"]) if kind == "copy" else None, kernel_name(row["name"]),
+                                          to.get((str(row["pid"]), str(row["tid"]), begin // 1000)), queued))
+        recording.see(begin if queued is None else queued, int(details.get("CompleteNs", end)))
     return recording

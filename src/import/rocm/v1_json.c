@@ -5,7 +5,7 @@
  * Runs in:  our own process
  * Gets:     JSON in Chrome's format, whose arguments have the exact times
  * Gives:    calls, launches, executions
- * Owns:     the current event
+ * Owns:     the current event, the arrows
  * Fails:    -EBADMSG with line and byte
  * Why not as any Chrome trace: its times are rounded to microseconds, so that short kernels of one
  *           queue would overlap; all numbers are texts; and there are no categories
@@ -27,6 +27,7 @@
 #include "import/json_fields.h"
 #include "import/common/rocm.h"
 #include "import/rocm/process.h"
+#include "import/rocm/v1_arrows.h"
 #include "import/source.h"
 #include "import/target.h"
 
@@ -36,6 +37,7 @@ struct v1_event {
 	struct json_whole gpu, device, queue, pid, process, tid, index;
 	struct json_whole grid, workgroup, local_bytes, private_bytes, vector, accumulation, object;
 	struct json_whole bytes;
+	struct json_whole row_pid, row_tid, us, id; /* the slice's row; a moment; of an arrow */
 };
 
 #define WHOLE(key, member) JSON_FIELD(JSON_FIELD_WHOLE, key, v1_event, member)
@@ -65,8 +67,9 @@ static const struct json_field argument_rows[] = {
 };
 static const struct json_fields argument_fields = {argument_rows, ARRAY_COUNT(argument_rows)};
 
-static const struct json_field event_rows[] = {TEXT("ph", phase),
-					       JSON_INNER("args", argument_fields)};
+static const struct json_field event_rows[] = {
+	TEXT("ph", phase), WHOLE("pid", row_pid), WHOLE("tid", row_tid),
+	WHOLE("ts", us),   WHOLE("id", id),       JSON_INNER("args", argument_fields)};
 static const struct json_fields event_fields = {event_rows, ARRAY_COUNT(event_rows)};
 
 struct v1_json {
@@ -74,6 +77,7 @@ struct v1_json {
 	struct json_reader *reader;
 	struct v1_event event;
 	struct rocm_join join;
+	struct v1_arrows arrows;        /* from calls to operations, if those have no index */
 	struct rocm_process *processes; /* they share agents[0] */
 	size_t processes_count, processes_capacity;
 	struct pair_map by_pid; /* (pid, 0) -> index */
@@ -117,6 +121,44 @@ static int find_process(struct v1_json *json, struct rocm_process **ret_process)
 	return error;
 }
 
+/* ---- arrows ---- */
+
+static int on_arrow(void *context)
+{
+	struct v1_json *json = context;
+	const struct v1_event *event = &json->event;
+	const char *phase = string_builder_text(&event->phase);
+	const struct v1_point point = {event->row_pid.value, event->row_tid.value, event->us.value};
+
+	if (!event->id.is_known || !event->us.is_known || phase[0] == '\0' || phase[1] ||
+	    !strchr("stf", *phase))
+		return 0;
+	return v1_arrows_add(&json->arrows, event->id.value, &point, *phase != 's');
+}
+
+/* An arrow may leave before its call, where the clocks of the file differ. */
+static bool is_launch(const char *name)
+{
+	return strstr(name, "Launch") || strstr(name, "Memcpy") || strstr(name, "Memset") ||
+	       strstr(name, "copy");
+}
+
+/* What a call and the commands that it launched have in common. */
+static uint64_t link_of(struct v1_json *json, bool is_command)
+{
+	const struct v1_event *event = &json->event;
+	const struct v1_point point = {event->row_pid.value, event->row_tid.value,
+				       event->begin.value / 1000};
+
+	if (event->index.is_known)
+		return event->index.value + 1;
+	if (is_command)
+		return v1_arrows_to(&json->arrows, &point);
+	return is_launch(string_builder_text(&event->name))
+		       ? v1_arrows_from(&json->arrows, &point, event->end.value / 1000)
+		       : 0;
+}
+
 /* ---- events ---- */
 
 static int find_kernel(struct v1_json *json, struct rocm_process *process, const char *name,
@@ -151,7 +193,7 @@ static int on_command(struct v1_json *json, struct rocm_process *process)
 				       .end = event->end.value,
 				       .queued = event->dispatched.value,
 				       .seen = event->complete.value,
-				       .link = event->index.is_known ? event->index.value + 1 : 0,
+				       .link = link_of(json, true),
 				       .part = event->begin.value,
 				       .tid = (uint32_t)event->tid.value,
 				       .command = *kernel ? COMMAND_KERNEL : command_type(name),
@@ -186,12 +228,11 @@ static int add_event(struct v1_json *json)
 	error = find_process(json, &process);
 	if (error)
 		return error;
-	return is_command
-		       ? on_command(json, process)
-		       : rocm_process_add_call(process, (uint32_t)event->tid.value,
-					       string_builder_text(&event->name),
-					       event->index.is_known ? event->index.value + 1 : 0,
-					       event->begin.value, event->end.value);
+	return is_command ? on_command(json, process)
+			  : rocm_process_add_call(process, (uint32_t)event->tid.value,
+						  string_builder_text(&event->name),
+						  link_of(json, false), event->begin.value,
+						  event->end.value);
 }
 
 static int on_event(void *context)
@@ -207,7 +248,7 @@ static int on_event(void *context)
 
 /* ---- the document ---- */
 
-static int read_document(struct v1_json *json)
+static int read_events(struct v1_json *json, int (*on_one)(void *context))
 {
 	int error = json_reader_expect(json->reader, JSON_OBJECT_BEGIN), token;
 
@@ -218,13 +259,33 @@ static int read_document(struct v1_json *json)
 		json->has_events |= is_events;
 		error = is_events && token == JSON_ARRAY_BEGIN
 				? json_fields_each(json->reader, &event_fields, &json->event,
-						   "an event", on_event, json)
+						   "an event", on_one, json)
 				: json_reader_skip(json->reader, token);
 	}
 	if (!error)
 		error = token < 0 ? token : json_reader_expect(json->reader, JSON_END);
 	if (!error && !json->has_events)
 		error = error_set(-EBADMSG, "expected the key 'traceEvents', found none");
+	return error;
+}
+
+/* The arrows come after the slices, so the file is read twice. */
+static int read_document(struct v1_json *json, struct import_source *source)
+{
+	int error = json_reader_new(import_source_read, source, &json->reader);
+
+	if (!error)
+		error = read_events(json, on_arrow);
+	if (!error)
+		error = v1_arrows_sort(&json->arrows);
+	json_reader_free(json->reader);
+	json->reader = NULL;
+	if (!error)
+		error = import_source_rewind(source);
+	if (!error)
+		error = json_reader_new(import_source_read, source, &json->reader);
+	if (!error)
+		error = read_events(json, on_event);
 	if (!error && !json->usable)
 		error = error_set(-EBADMSG, "expected events of rocprof with 'BeginNs' and 'EndNs' "
 					    "in their 'args', found none; for other timelines use "
@@ -241,6 +302,7 @@ static void v1_json_fini(struct v1_json *json)
 	json_fields_fini(&event_fields, &json->event);
 	json_reader_free(json->reader);
 	rocm_join_fini(&json->join);
+	v1_arrows_fini(&json->arrows);
 }
 
 static int read_v1_json(struct import_source *source, struct import_target *target)
@@ -249,9 +311,7 @@ static int read_v1_json(struct import_source *source, struct import_target *targ
 	int error = rocm_join_init(&json.join, target);
 
 	if (!error)
-		error = json_reader_new(import_source_read, source, &json.reader);
-	if (!error)
-		error = read_document(&json);
+		error = read_document(&json, source);
 	if (!error)
 		error = rocm_join_write(&json.join);
 	if (!error)
