@@ -439,6 +439,40 @@ with t.case("rocprof-json: arrows where there is no index"):
              (300_600, "(not in the file)", 300_600)], "launches")
     t.equal([row["function"] for row in rows["calls"]], ["hipMalloc"], "calls")
 
+V1_TRACED = '"BeginNs" INTEGER, "EndNs" INTEGER, "dev-id" INTEGER, "queue-id" INTEGER, "Name" TEXT, "pid" INTEGER, "tid" INTEGER, "Index" INTEGER'
+V1_TABLES = f"""
+CREATE TABLE HIP ("BeginNs" INTEGER, "EndNs" INTEGER, "pid" INTEGER, "tid" INTEGER, "Name" TEXT, "args" TEXT, "Index" INTEGER);
+CREATE TABLE OPS ({V1_TRACED});
+CREATE TABLE COPY ({V1_TRACED});
+INSERT INTO HIP VALUES (1000, 1300, {PID}, {TID}, 'hipMemcpy', '', 1), (1400, 1500, {PID}, {TID}, 'hipLaunchKernel', '', 2), (1600, 1700, {PID}, {TID}, 'hipFree', '', 3);
+INSERT INTO OPS VALUES (1450, 1550, 2, 0, 'saxpy(float*)', {PID}, {TID}, 2);
+INSERT INTO COPY VALUES (1100, 1200, 2, 0, 'CopyHostToDevice', {PID}, {TID}, 1);
+"""
+V1_DISPATCHES = f"""
+CREATE TABLE KERN ("Index" INTEGER, "KernelName" TEXT, "gpu-id" INTEGER, "queue-id" INTEGER, "pid" INTEGER, "tid" INTEGER, "grd" INTEGER,
+                   "wgr" INTEGER, "sig" INTEGER, "DispatchNs" INTEGER, "BeginNs" INTEGER, "EndNs" INTEGER, "CompleteNs" INTEGER);
+INSERT INTO KERN VALUES (1, '"saxpy(float*) [clone .kd]"', 2, 0, {PID}, {TID}, 1024, 64, '0x0', 1420, 1450, 1550, 1560);
+"""
+
+
+def v1_commands(script):
+    path = imported("rocprof-db", t.database("results.db", script))
+    t.true("from rocprof-db" in t.report(imported("auto", t.path("results.db")))["collectors"][0]["reason"], "recognized")
+    rows = rows_of(path)
+    launches = {row["correlation"]: row for row in rows["launches"]}
+    return sorted((row["queued"] if row.get("queued") else 0, row["started"], row["ended"], launches[row["correlation"]]["command"],
+                   launches[row["correlation"]]["function"]) for row in rows["executions"]), [row["function"] for row in rows["calls"]]
+
+
+with t.case("rocprof-db: operations of calls, dispatches with all four times"):
+    empty = 'CREATE TABLE KERN ("Index" INTEGER, "KernelName" TEXT);'
+    t.equal(v1_commands(V1_TABLES + empty), ([(0, 1100, 1200, "write", "hipMemcpy"), (0, 1450, 1550, "kernel", "hipLaunchKernel")], ["hipFree"]), "a trace of HIP")
+    t.equal(v1_commands(V1_DISPATCHES), ([(1420, 1450, 1550, "kernel", "(not in the file)")], []), "dispatches")
+    commands, calls = v1_commands(V1_TABLES + V1_DISPATCHES)
+    t.equal([row[:4] for row in commands], [(0, 1100, 1200, "write"), (1420, 1450, 1550, "kernel")], "an operation that is a dispatch counts once")
+    path = imported("rocprof-db", t.database("results.db", V1_DISPATCHES))
+    t.equal([row["name"] for row in t.report(path)["kernels"]], ["saxpy(float*)"], "name without quotation marks")
+
 with t.case("rocprof-json: invalid files"):
     refused("rocprof-json", written("bad", '{"traceEvents":[{"ph":"X","name":"a","ts":1,"dur":2}]}'), "--format chrome")
     refused("rocprof-json", written("bad", "[]"), "expected an object")

@@ -12,7 +12,7 @@ from rows import DIRECTIONS, Call, Collective, Command, Recording, kernel_name
 
 COMMANDS = {"kernel": "kernel", "gpu_memcpy": "copy", "memcpy": "copy", "gpu_memset": "fill", "memset": "fill"}
 ACCELERATORS = {"mtia_ccp_events", "hpu_op"}
-# What the file says a second time, or with times that are no command's.
+# Slices of what other slices show, or with times that are no command's.
 TWICE = {"trace", "cuda_sync", "cuda_profiler_range"}
 CALLS = {"cuda_runtime": "runtime", "mtia_runtime": "runtime", "runtime": "runtime", "cuda_driver": "driver", "cpu_op": "operator",
          "operator": "operator", "python_function": "function"}

@@ -135,8 +135,7 @@ void import_cuda_join_set_call(struct import_cuda_join *join, const struct impor
 /* ---- commands ---- */
 
 /* A launch of no duration when the command starts. The driver migrates memory when a page is
- * missing, and no call does. What the process did until then is what its thread with the most calls
- * did. */
+ * missing, and no call does. The thread with the most calls stands for the process until then. */
 static int make_up_launch(struct import_cuda_join *join, const struct import_cuda_command *command,
 			  struct event_launch *launch)
 {
