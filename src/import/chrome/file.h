@@ -22,7 +22,7 @@ struct chrome_collective {
 struct chrome_arguments {
 	struct string_builder name, labels, command, queue, stream, no_launch, no_execution, domain;
 	struct string_builder description; /* rpd2tracing: arguments of a call, type of a command */
-	struct string_builder direction;   /* MTIA: of a copy; its bytes are `size` */
+	struct string_builder direction;   /* a copy of MTIA has this and `size` */
 	struct string_builder call_stack;  /* PyTorch of 2021: "file(line): function;…" */
 	struct json_integer correlation, pid, bytes, size, result, status, further, wait;
 	struct json_integer queued_to_submitted, submitted_to_started; /* ns */
