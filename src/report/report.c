@@ -64,7 +64,7 @@ bool report_has_many_devices(const struct report *report)
 	return report->device == ALL_DEVICES && analysis_devices_shown(report->analysis) > 1;
 }
 
-/* With several devices of one name the number tells them apart, and leaves room for other text. */
+/* The number distinguishes devices of one name, and leaves room for other text. */
 const char *report_device_label(const struct report *report, size_t device, char *ret_label,
 				size_t size)
 {
