@@ -299,7 +299,9 @@ int report_by_cpu(const struct report *report, struct json_writer *json)
 		error = print_source(report, &sources[i], json);
 	if (count || json)
 		return error;
-	if (model_has_recorded(report->model, "cpu") && !report_is_of_all(report))
+	if (model_imported_from(report->model))
+		report_put_note(report, "no CPU samples: the imported file has none");
+	else if (model_has_recorded(report->model, "cpu") && !report_is_of_all(report))
 		report_put_note(report,
 				"no CPU samples, because the run ended before the first one was "
 				"due or its threads only waited; duet record -F HZ samples more "

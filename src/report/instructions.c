@@ -541,6 +541,8 @@ void report_put_no_instructions(const struct report *report)
 		return;
 	}
 	printf("\nno device instructions were sampled\n");
+	if (model_imported_from(report->model))
+		return;
 	if (has_other || !has_cpu)
 		report_put_hint(report,
 				"the collectors intel, amd:pcs and nvidia:pc sample those of GPUs "
