@@ -394,8 +394,7 @@ static bool find_tiny(const struct analysis *analysis, size_t device, struct fin
 	return true;
 }
 
-/* Samples of a single kernel without a visible launch may come from one that runs for a long time.
- */
+/* Samples of one kernel without a visible launch may come from one that runs for a long time. */
 bool findings_has_hidden(const struct analysis *analysis, size_t device)
 {
 	const struct analysis_hidden *hidden = &analysis->devices[device].hidden;
