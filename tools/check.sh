@@ -8,8 +8,8 @@
 #	build-asan    clang, -Werror, AddressSanitizer and UndefinedBehaviorSanitizer: unit; gcc where clang is missing
 #	build-fuzz    clang, libFuzzer: FUZZ_SECONDS (60) of all targets together
 #
-# and, beside the fuzzing, the programs for the kernel in Debian's kernels, in virtual machines (`make check-vm`), and
-# `make demo` on a bare Debian 12 (`make check-fresh`).
+# and, beside the sanitizers' builds and the fuzzing, the programs for the kernel in Debian's kernels, in virtual machines
+# (`make check-vm`), and `make demo` on a bare Debian 12 (`make check-fresh`).
 #
 # A build that fails counts as one failure, and the rest goes on. Logs are in build*/meson-logs and
 # build/check. STEP_SECONDS (7200): a step that takes longer is ended, and is a failure. With this script all that it has
@@ -146,6 +146,14 @@ mkdir -p "$logs"
 if compile "$build" all -Dwerror=true; then
 	run_tests "$build" 3
 fi
+
+# Both mostly wait, for packages and for virtual machines, so they run beside the other builds.
+start_limited tools/check_fresh.sh >"$logs/check-fresh.tap" 2>"$logs/check-fresh.log"
+fresh=$!
+start_machines() {
+	start_limited /usr/bin/python3 tests/vm/check_vm.py "$build" >"$logs/check-vm.tap" 2>"$logs/check-vm.log"
+	vm=$!
+}
 threaded='ring collect lib sim trace-ahead'
 if compile build-tsan "$threaded" -Dman=disabled -Dbuildtype=debug -Doptimization=1 -Db_lundef=false \
 	-Db_sanitize=thread; then
@@ -158,14 +166,13 @@ asan_compiler=gcc
 ! command -v clang >/dev/null || asan_compiler=clang
 if CC=$asan_compiler compile build-asan all -Dman=disabled -Dwerror=true -Dbuildtype=debug -Doptimization=1 -Db_lundef=false \
 	-Db_sanitize=address,undefined; then
+	start_machines
 	run_tests build-asan 8 --suite unit
+else
+	start_machines
 fi
 
-heading "fuzz: ${FUZZ_SECONDS:-60} s, kernels in virtual machines, and a bare Debian 12"
-start_limited /usr/bin/python3 tests/vm/check_vm.py "$build" >"$logs/check-vm.tap" 2>"$logs/check-vm.log"
-vm=$!
-start_limited tools/check_fresh.sh >"$logs/check-fresh.tap" 2>"$logs/check-fresh.log"
-fresh=$!
+heading "fuzz: ${FUZZ_SECONDS:-60} s; then the kernels in virtual machines and a bare Debian 12 end"
 step_seconds=$((step_seconds + ${FUZZ_SECONDS:-60})) start_limited tools/run_fuzz.sh build-fuzz "${FUZZ_SECONDS:-60}" >"$logs/fuzz.tap"
 wait $!
 note_end $? fuzz "the fuzzing ends"

@@ -24,6 +24,7 @@ const struct importer *const importers[] = {
 	&import_rocpd,
 	&import_rpd,
 	&import_rocm_trace_lite,
+	&import_rocprof_db,
 	&import_rocprofv3_csv,
 	&import_iaprof,
 	&import_rocprof_code,

@@ -82,26 +82,54 @@ struct rocprof_code {
 
 /* ---- the header ------------------------------------------------------------------------------ */
 
-static enum column column_of(const char *name)
+static enum column column_of(const char *name, size_t length)
 {
 	for (size_t i = 1; i < COLUMNS_COUNT; i++)
-		if (strcmp(column_names[i], name) == 0)
+		if (strncmp(column_names[i], name, length) == 0 && !column_names[i][length])
 			return (enum column)i;
 	return COLUMN_OTHER;
 }
 
+static int add_column(struct rocprof_code *code, const char *name, size_t length)
+{
+	if (code->columns_count == MAX_COLUMNS)
+		return json_reader_fail(code->reader, "at most 32 columns", "more");
+	code->columns[code->columns_count++] = column_of(name, length);
+	return 0;
+}
+
+/* "ISA, _, LineNumber": files of thread traces may have the names in one text. */
+static int split_header(struct rocprof_code *code, const char *text)
+{
+	int error = 0;
+
+	while (*text && !error) {
+		const size_t length = strcspn(text, ",");
+
+		error = add_column(code, text, length);
+		text += length;
+		text += strspn(text, ", ");
+	}
+	return error;
+}
+
 static int read_header(struct rocprof_code *code)
 {
-	int error = json_reader_expect(code->reader, JSON_ARRAY_BEGIN), token;
+	int error = 0, token = json_reader_next(code->reader);
 
+	if (token == JSON_STRING)
+		return split_header(code, json_reader_text(code->reader, NULL));
+	if (token != JSON_ARRAY_BEGIN)
+		return token < 0
+			       ? token
+			       : json_reader_fail(code->reader, "an array", json_token_name(token));
+	while (!error && (token = json_reader_next(code->reader)) == JSON_STRING) {
+		const char *name = json_reader_text(code->reader, NULL);
+
+		error = add_column(code, name, strlen(name));
+	}
 	if (error)
 		return error;
-	while ((token = json_reader_next(code->reader)) == JSON_STRING) {
-		if (code->columns_count == MAX_COLUMNS)
-			return json_reader_fail(code->reader, "at most 32 columns", "more");
-		code->columns[code->columns_count++] =
-			column_of(json_reader_text(code->reader, NULL));
-	}
 	if (token < 0)
 		return token;
 	return token == JSON_ARRAY_END ? 0

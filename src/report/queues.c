@@ -31,8 +31,7 @@ void report_name_queue(const struct report *report, const struct analysis_queue 
 			 queue->queue->id, queue->queue->name_string ? " " : "",
 			 model_text(report->analysis->model, queue->queue->name_string, ""),
 			 queue->queue->flags & QUEUE_OUT_OF_ORDER ? " (out of order)" : "",
-			 analysis_device_label(report->analysis, queue->device, label,
-					       sizeof(label)));
+			 report_device_label(report, queue->device, label, sizeof(label)));
 }
 
 static void format_queue_name(const struct report *report, const void *row, char *ret_name,
@@ -445,12 +444,11 @@ static void format_group_name(const struct report *report, const void *row, char
 	if (names_of(sum)->count == 1)
 		report_name_queue(report, sum, ret_name, size);
 	else
-		snprintf(
-			ret_name, size, "%zu queues%s%.64s%s of %s", names_of(sum)->count,
-			sum->queue->name_string ? " " : "",
-			model_text(report->model, sum->queue->name_string, ""),
-			sum->queue->flags & QUEUE_OUT_OF_ORDER ? " (out of order)" : "",
-			analysis_device_label(report->analysis, sum->device, label, sizeof(label)));
+		snprintf(ret_name, size, "%zu queues%s%.64s%s of %s", names_of(sum)->count,
+			 sum->queue->name_string ? " " : "",
+			 model_text(report->model, sum->queue->name_string, ""),
+			 sum->queue->flags & QUEUE_OUT_OF_ORDER ? " (out of order)" : "",
+			 report_device_label(report, sum->device, label, sizeof(label)));
 }
 
 int report_put_waiting_times(const struct report *report)

@@ -11,6 +11,7 @@
  */
 #include "report/report.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,6 +57,23 @@ const char *report_kernel_name(const struct report *report, const char *name)
 bool report_shows_device(const struct report *report, size_t device)
 {
 	return report->device == ALL_DEVICES || report->device == device;
+}
+
+bool report_has_many_devices(const struct report *report)
+{
+	return report->device == ALL_DEVICES && analysis_devices_shown(report->analysis) > 1;
+}
+
+/* The number distinguishes devices of one name, and leaves room for other text. */
+const char *report_device_label(const struct report *report, size_t device, char *ret_label,
+				size_t size)
+{
+	const char *name = report->analysis->devices[device].name;
+
+	analysis_device_label(report->analysis, device, ret_label, size);
+	if (strcmp(ret_label, name) != 0)
+		snprintf(ret_label, size, "device %zu", device);
+	return ret_label;
 }
 
 size_t report_frames(const struct report *report, uint32_t stack,

@@ -89,6 +89,12 @@ void report_put_note(const struct report *report, const char *text);
 const char *report_kernel_name(const struct report *report, const char *name);
 
 bool report_shows_device(const struct report *report, size_t device);
+/* Several devices are shown. */
+bool report_has_many_devices(const struct report *report);
+/* The device's name, or "device 3" if another one has the same name. The text is cut to the buffer;
+ * returns ret_label. */
+const char *report_device_label(const struct report *report, size_t device, char *ret_label,
+				size_t size);
 /* Whether a table that has `shown` lines is full. */
 bool report_is_over_top(const struct report *report, size_t shown);
 /* The frames of a stack, root first, valid until the next call. Out of memory: returns 0 and sets

@@ -37,13 +37,12 @@ static void format_kernel_name(const struct report *report, const void *row, cha
 	const struct analysis_kernel *kernel = row;
 	char label[REPORT_NAME_BYTES];
 
-	if (report->device != ALL_DEVICES || analysis_devices_shown(report->analysis) < 2)
+	if (!report_has_many_devices(report))
 		snprintf(ret_name, size, "%s", report_kernel_name(report, kernel->name));
 	else
 		snprintf(ret_name, size, "%.*s on %s", REPORT_NAME_BYTES,
 			 report_kernel_name(report, kernel->name),
-			 analysis_device_label(report->analysis, kernel->device, label,
-					       sizeof(label)));
+			 report_device_label(report, kernel->device, label, sizeof(label)));
 }
 
 static void put_occupancy(const struct report *report, const void *row)

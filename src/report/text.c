@@ -385,11 +385,15 @@ static int put_device(const struct report *report, size_t index)
 	const struct analysis_device *device = &report->analysis->devices[index];
 	const struct account *account = &device->account;
 	uint64_t wall = account->wall_ns;
-	char label[REPORT_NAME_BYTES];
+	char label[REPORT_NAME_BYTES], name[REPORT_NAME_BYTES];
 
+	analysis_device_label(report->analysis, index, label, sizeof(label));
+	if (report_has_many_devices(report))
+		snprintf(name, sizeof(name), "%zu: %.*s", index, REPORT_NAME_BYTES - 24, label);
+	else
+		snprintf(name, sizeof(name), "%s", label);
 	fputs("  ", stdout);
-	table_put_left(analysis_device_label(report->analysis, index, label, sizeof(label)),
-		       account_width(report) + 2);
+	table_put_left(name, account_width(report) + 2);
 	table_put_cell(format_duration(wall));
 	table_put_cell(format_percent(wall, wall));
 	if (account_room(report) < 2 * TABLE_CELL)
@@ -413,18 +417,35 @@ static int put_device(const struct report *report, size_t index)
 	return put_idle(report, index);
 }
 
+/* With --pid or --rank: these processes ran nothing on the device. */
+static bool is_of_others(const struct report *report, size_t index)
+{
+	const struct analysis *analysis = report->analysis;
+	const struct analysis_device *device = &analysis->devices[index];
+
+	return report->device == ALL_DEVICES && !device->all_executions && !device->all_launches &&
+	       analysis_processes_chosen(analysis) < analysis->processes_count;
+}
+
 static int put_devices(const struct report *report)
 {
 	const struct analysis *analysis = report->analysis;
 	static const char *const columns[] = {"time", "of wall", NULL};
-	size_t shown = analysis_devices_shown(analysis);
+	size_t shown = analysis_devices_shown(analysis), others = 0;
 	int error = 0;
 
 	table_put_title("DEVICES", 4 + account_width(report), columns);
 	for (size_t i = 0; i < shown && !error; i++) {
-		if (report_shows_device(report, i))
+		if (is_of_others(report, i))
+			others++;
+		else if (report_shows_device(report, i))
 			error = put_device(report, i);
 	}
+	if (others)
+		printf("  %zu more %s ran nothing for %s\n", others,
+		       table_noun(others, "device", "devices"),
+		       analysis_processes_chosen(analysis) == 1 ? "this process"
+								: "these processes");
 	if (!shown)
 		printf("  no device was seen\n");
 	return error;

@@ -84,7 +84,7 @@ with t.case("charts end at the limit or the maximum"):
 
 with t.case("parts of one metric are a group, and so are the machine's metrics of one family"):
     trails = {tuple(trail(page, track)) for track in page.of_kind("metrics")}
-    t.equal(trails, {("worker1", "metrics"), ("worker2", "metrics"), ("Radeon VII", "metrics"), ("system",), ("system", "cpu"),
+    t.equal(trails, {("worker1", "metrics"), ("worker2", "metrics"), ("1: Radeon VII", "metrics"), ("system",), ("system", "cpu"),
                      ("system", "cpu", "cpu.busy"), ("system", "disk"), ("system", "disk", "disk.read"),
                      ("system", "disk", "disk.inflight.read")}, "groups")
     cpus = next(track for track in page.of_kind("metrics") if track.name == "cpu.busy")

@@ -404,10 +404,11 @@ for error in (1, 38):
         causes = t.report(trace)["devices"][0]["idle_causes"]
         said = text(run([DUET, "report", trace]).stdout)
         t.true("threads are polled" in said, said[:300])
-        # a state holds for 5 ms around a look, and who waits for a processor counts as computing
-        t.true(0.4 * told["sleep_a"] < causes["blocked"] < 1.6 * told["sleep_a"],
-               f"blocked {causes['blocked']}, slept {told['sleep_a']}")
-        t.true(causes["on_cpu"] > 0.4 * told["compute_b"],
+        # what lies between two looks in different states is not known
+        told_of = causes["blocked"] + causes["host"]
+        t.true(0.4 * told["sleep_a"] < told_of < 1.6 * told["sleep_a"] and causes["blocked"] > 0.2 * told["sleep_a"],
+               f"blocked {causes['blocked']}, not known {causes['host']}, slept {told['sleep_a']}")
+        t.true(0.4 * told["compute_b"] < causes["on_cpu"] < 2.5 * told["compute_b"],
                f"computing {causes['on_cpu']}, took {told['compute_b']}")
         t.true(idle_stacks(trace)["sleep_a"]["[idle: blocked]"] > 0.8 * causes["blocked"], "stacks")
 

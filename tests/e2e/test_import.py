@@ -327,30 +327,32 @@ def runtime_call(name, thread, begin_us, correlation, duration_us=1, **arguments
     return {"ph": "X", "cat": "cuda_runtime", "name": name, "pid": 1, "tid": thread, "ts": begin_us, "dur": duration_us,
             "args": {"correlation": correlation, **arguments}}
 
+def kernel(name, device, begin_us, correlation, duration_us):
+    return {"ph": "X", "cat": "kernel", "name": name, "pid": device, "tid": 7, "ts": begin_us, "dur": duration_us,
+            "args": {"stream": 7, "correlation": correlation, "device": device}}
+
 with t.case("chrome: a captured launch whose correlation id is used again is a call, whatever the order of the file"):
     t.wanted()
     events = [runtime_call("cudaStreamBeginCapture", 2, 5, 100), runtime_call("cudaStreamEndCapture", 2, 30, 101),
               runtime_call("cudaStreamBeginCapture", 1, 10, 102), runtime_call("cudaLaunchKernel", 1, 20, 5),
               runtime_call("cudaLaunchKernel", 1, 25, 5), runtime_call("cudaStreamEndCapture", 1, 40, 103),
               runtime_call("cudaLaunchKernel", 1, 60, 6), runtime_call("cudaLaunchKernel", 1, 70, 6)]
+    events += [runtime_call("cudaLaunchKernel", 3, 0, 9), kernel("one", 0, 3, 9, 1)]  # the file has commands
     for order in (events, events[::-1]):
         path = imported("chrome", written("reused.json", json.dumps({"traceEvents": order})))
         t.true("2 launches under a stream capture" in notes_of(path), notes_of(path))
         ledger = t.report(path)["ledger"]
-        t.equal((ledger["launched"], ledger["in_flight_at_exit"]), (2, 2), "those after the capture")
+        t.equal((ledger["launched"], ledger["in_flight_at_exit"]), (3, 2), "those after the capture")
 
 with t.case("chrome: a capture that ends with an error has ended, one that begins with an error has not begun"):
     t.wanted()
     events = [runtime_call("cudaStreamBeginCapture", 1, 10, 1), runtime_call("cudaLaunchKernel", 1, 20, 2),
               runtime_call("cudaStreamEndCapture", 1, 40, 3, result=901), runtime_call("cudaLaunchKernel", 1, 60, 4),
-              runtime_call("cudaStreamBeginCapture", 1, 70, 5, result=900), runtime_call("cudaLaunchKernel", 1, 80, 6)]
+              runtime_call("cudaStreamBeginCapture", 1, 70, 5, result=900), runtime_call("cudaLaunchKernel", 1, 80, 6),
+              runtime_call("cudaLaunchKernel", 1, 90, 7), kernel("one", 0, 100, 7, 1)]
     path = imported("chrome", written("failed.json", json.dumps({"traceEvents": events})))
     t.true("1 launch under a stream capture" in notes_of(path), notes_of(path))
-    t.equal(t.report(path)["ledger"]["launched"], 2, "those outside of a capture")
-
-def kernel(name, device, begin_us, correlation, duration_us):
-    return {"ph": "X", "cat": "kernel", "name": name, "pid": device, "tid": 7, "ts": begin_us, "dur": duration_us,
-            "args": {"stream": 7, "correlation": correlation, "device": device}}
+    t.equal(t.report(path)["ledger"]["launched"], 3, "those outside of a capture")
 
 with t.case("chrome: a full command buffer is found in the launch around it, whatever the order of the file"):
     t.wanted()

@@ -301,6 +301,10 @@ def facts_of_file(path):
             "calls": (len(calls), sum(calls)), "waits": waits}
 
 
+# Functions of launches that the importer adds.
+ADDED = ("(not in the file)", "(unified memory)")
+
+
 def facts_of_trace(path):
     document = document_of(path)
     threads, queues, code = by_id(document["threads"]), by_id(document["queues"]), by_id(document["code"])
@@ -313,7 +317,7 @@ def facts_of_trace(path):
         devices[queues[row["queue"]]["device"]].append((row["started"], row["ended"]))
         t.true(launch["enter"] <= row["started"], "no command starts before its call")
     calls = [row["exit"] - row["enter"] for row in document["launches"]
-             if not row["flags"] & 4 and row["function"] != "(not in the file)"]
+             if not row["flags"] & 4 and row["function"] not in ADDED]
     calls += [row["end"] - row["begin"] for row in document["calls"] if row["type"] in (0, 1)]
     return {"commands": {name: (len(times), sum(times)) for name, times in commands.items()},
             "busy": sorted(union_of(intervals) for intervals in devices.values()),
@@ -333,7 +337,7 @@ with t.case("calls, commands and their links"):
     t.equal([(row["function"], row["enter"], row["exit"], row["flags"]) for row in launches],
             [("cudaLaunchKernel", 1000, 1100, 0), ("cudaMemcpy", 2300, 3500, 1), ("cudaGraphLaunch", 4000, 4100, 0),
              ("cudaGraphLaunch", 4000, 4000, 4 | 16), ("cudaMemsetAsync", 4800, 4810, 0),
-             ("(not in the file)", 5000, 5000, 0), ("(not in the file)", 5200, 5200, 0)], "launches")
+             ("(unified memory)", 5000, 5000, 0), ("(unified memory)", 5200, 5200, 0)], "launches")
     t.equal([(row["global"], row["local"], row["bytes"]) for row in launches[:2]],
             [([640, 2, 1], [64, 1, 1], 0), ([], [], 4096)], "sizes")
     t.equal([(row["function"], row["type"], row["result"]) for row in document["calls"] if row["type"] not in (4, 6)],
@@ -349,7 +353,7 @@ with t.case("calls, commands and their links"):
     t.equal({(row["pid"], row["name"]) for row in document["processes"]}, {(PID, "prog"), (OTHER, "[unknown process]")},
             "processes with rows only")
     t.equal({(row["tid"], row["name"]) for row in document["threads"]},
-            {(TID, "work"), (OTHER, "named by NVTX"), (OTHER, ""), (0, "[unknown thread]")}, "threads")
+            {(TID, "work"), (OTHER, "named by NVTX"), (OTHER, "")}, "threads")
     t.true("2 commands without a call" in notes_of(trace) and "1 launch under a stream capture" in notes_of(trace)
            and "Not all events" in notes_of(trace) and "fine" not in notes_of(trace), notes_of(trace))
 
@@ -450,6 +454,28 @@ with t.case("the environment is not imported"):
     trace = imported(database("all.sqlite", ALL))
     for form in ("jsonl", "json", "text"):
         t.true("hunter2" not in text(run([DUET, "export", "-f", form, trace]).stdout), form)
+
+with t.case("before a migration, what the thread did that calls most, and no loop of migrations"):
+    main, other = thread(PID, TID), thread(PID, OTHER)
+    rows = [("StringIds", dict(id=number, value=value)) for number, value in enumerate(STRINGS)]
+    calls = [(100, 200, main, "cudaLaunchKernel_v7000", 1), (300, 310, other, "cudaMalloc_v3020", 2),
+             (400, 900, main, "cudaMalloc_v3020", 3), (5000, 5100, main, "cudaLaunchKernel_v7000", 4)]
+    rows += [("CUPTI_ACTIVITY_KIND_RUNTIME", dict(start=start, end=end, eventClass=0, globalTid=caller, correlationId=number,
+                                                  nameId=ID[name], returnValue=0)) for start, end, caller, name, number in calls]
+    place = dict(deviceId=0, contextId=1, streamId=7, globalPid=thread(PID, 0))
+    rows += [("CUPTI_ACTIVITY_KIND_KERNEL", dict(place, start=start, end=end, correlationId=number, shortName=ID["saxpy"],
+                                                 demangledName=ID["saxpy"])) for start, end, number in [(200, 300, 1), (5200, 5300, 4)]]
+    rows += [("CUPTI_ACTIVITY_KIND_MEMCPY", dict(place, start=start, end=start + 10, streamId=0, correlationId=0, bytes=4096,
+                                                 copyKind=12, srcKind=4, dstKind=4)) for start in range(1000, 4000, 100)]
+    trace = imported(database("migrations.sqlite", rows))
+    report = t.report(trace)
+    causes = {name: value for name, value in report["devices"][0]["idle_causes"].items() if value}
+    # outside of calls: 300 to 400, 900 to 1000, 29 gaps of 90, 3910 to 5000
+    t.equal(causes, {"api_call": 500, "host": 100 + 100 + 29 * 90 + 1090, "runtime": 200, "latency": 100}, "causes of idle time")
+    t.true("iterations" not in report or not report["iterations"].get("count"), "migrations are no iterations")
+    without = [row for row in rows if row[0] != "CUPTI_ACTIVITY_KIND_RUNTIME"]
+    document = document_of(imported(database("migrations.sqlite", without)))
+    t.equal({row["function"] for row in document["launches"]}, {"(not in the file)"}, "a process without calls")
 
 with t.case("any table may be absent, empty or reduced"):
     names = [name for name in TABLES if name != "StringIds"]

@@ -274,7 +274,7 @@ ALL = rows_of_all()
 COMMANDS = [(1200, 2200, "saxpy", "cudaLaunchKernel"), (2400, 3400, "read", "cudaMemcpy"),
             (4200, 4900, "_Z4gemmPf", "cudaLaunchKernel"), (4300, 4400, "second", "cudaLaunchKernel"),
             (5020, 5120, "copy", "cudaMemcpyPeerAsync"), (5220, 5270, "fill", "cudaMemsetAsync"),
-            (5500, 5600, "migrate", "(not in the file)"), (5700, 5750, "migrate", "(not in the file)")]
+            (5500, 5600, "migrate", "(unified memory)"), (5700, 5750, "migrate", "(unified memory)")]
 
 with t.case("calls, commands and their links"):
     t.wanted()
@@ -284,7 +284,7 @@ with t.case("calls, commands and their links"):
     t.equal([(row["function"], row["enter"], row["exit"], row["flags"]) for row in launches],
             [("cudaLaunchKernel", 1000, 1100, 16), ("cudaMemcpy", 2300, 3500, 1), ("cudaLaunchKernel", 4000, 4100, 0),
              ("cudaLaunchKernel", 4000, 4000, 4), ("cudaMemcpyPeerAsync", 5000, 5010, 0), ("cudaMemsetAsync", 5200, 5210, 0),
-             ("(not in the file)", 5500, 5500, 0), ("(not in the file)", 5700, 5700, 0)], "launches")
+             ("(unified memory)", 5500, 5500, 0), ("(unified memory)", 5700, 5700, 0)], "launches")
     queues = by_id(document["queues"])
     calls = sorted((row["begin"], row["end"], row["function"], row["type"], row["result"], row["argument"] != 0)
                    for row in document["calls"])

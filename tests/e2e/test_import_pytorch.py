@@ -294,6 +294,32 @@ with t.case("events of an MTIA are commands of an accelerator"):
     t.equal([(row["name"], row["type"]) for row in rows_of(path, "devices")[0]], [("accelerator 9", 3)], "device")
     t.equal([row["name"] for row in t.report(path)["kernels"]], ["fused"], "kernels")
 
+with t.case("copies, waits and synchronous calls of an MTIA"):
+    def event(name, begin_us, duration_us, **more):
+        return slice_of("mtia_ccp_events", name, begin_us, duration_us, thread=7, pid=9, **more)
+    path = imported([slice_of("mtia_runtime", "runFunction", 0, 30, correlation=1), event("fused", 5, 10, correlation=1),
+                     slice_of("mtia_runtime", "runFunction", 40, 1, correlation=2), event("fused", 50, 10, correlation=2),
+                     event("dma_request", 100, 4, direction="HOST_TO_DEVICE", size=4096), event("event_wait", 200, 50),
+                     event("dma_request", 110, 4, direction="DEVICE_TO_HOST", size=512), event("event_record", 260, 1)])
+    t.equal(sorted((row["command"], row["bytes"], row["flags"]) for row in rows_of(path, "launches")[0]),
+            [("barrier", 0, 0), ("barrier", 0, 0), ("kernel", 0, 0), ("kernel", 0, 1), ("read", 512, 0), ("write", 4096, 0)], "launches")
+
+with t.case("calls among the rows of a device are those of the program"):
+    path = imported([{"ph": "M", "name": "process_name", "pid": 9, "tid": 0, "args": {"name": "MTIA 9"}},
+                     slice_of("mtia_runtime", "runFunction", 0, 1, correlation=1), event("fused", 5, 10, correlation=1, stream=3),
+                     slice_of("mtia_runtime", "synchronize", 6, 10, thread=11, pid=9), event("fused", 20, 10, stream=3)])
+    t.equal([row["pid"] for row in rows_of(path, "processes")[0]], [PID], "processes")
+    t.equal(len(rows_of(path, "queues")[0]), 1, "queues")
+
+with t.case("a file that did not record the device"):
+    path = imported([call("cudaLaunchKernel", 0, 5, 1), call("cudaMemcpyAsync", 10, 5, 2),
+                     slice_of("cuda_profiler_range", "gemm", 3, 10, thread=0, pid=GPU)])
+    report = t.report(path)
+    t.true(report["complete"] and not report["devices"], "no command is taken for one in flight")
+    t.equal({(row["name"], row["count"]) for row in report["api"]}, {("cudaLaunchKernel", 1), ("cudaMemcpyAsync", 1)}, "calls")
+    t.true("2 launches imported as a call, because the file has no events of commands" in
+           "".join(row["reason"] for row in report["collectors"]), "note")
+
 def rpd_slice(pid, tid, name, begin_us, duration_us, description):
     """rpd2tracing writes numbers as text and no categories."""
     return {"ph": "X", "pid": str(pid), "tid": str(tid), "name": name, "ts": str(begin_us), "dur": str(duration_us), "args": {"desc": description}}

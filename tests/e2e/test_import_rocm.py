@@ -413,6 +413,66 @@ with t.case("rocprof-json: all four times"):
     t.equal([(row["pid"]) for row in rows["processes"]], [PID], "process")
     check_verbs(path)
 
+def v1_slice(lane, name, begin, end, **more):
+    return {"ph": "X", "name": name, "pid": str(lane), "tid": str(more.pop("row", TID)), "ts": str(begin // 1000), "dur": str((end - begin) // 1000),
+            "args": {"Name": name, "BeginNs": str(begin), "EndNs": str(end), "pid": str(PID), "tid": str(TID), **more}}
+
+
+def v1_arrow(number, call_us, lane, start_us):
+    return [{"ph": "s", "cat": "DataFlow", "id": number, "pid": 2, "tid": TID, "ts": call_us, "name": "dep"},
+            {"ph": "t", "cat": "DataFlow", "id": number, "pid": lane, "tid": 0, "ts": start_us, "name": "dep"}]
+
+
+with t.case("rocprof-json: arrows where there is no index"):
+    device = {"dev-id": "2", "queue-id": "0", "row": 0}
+    slices = [v1_slice(1, "CopyHostToDevice", 52_000, 60_000, **device), v1_slice(2, "hipMalloc", 1_000, 9_000),
+              v1_slice(2, "hipMemcpy", 40_000, 70_000), v1_slice(2, "hipLaunchKernel", 80_000, 90_500), v1_slice(2, "hipGraphLaunch", 200_000, 220_000),
+              v1_slice(8, "saxpy", 88_000, 99_000, **device), v1_slice(8, "node", 230_000, 231_000, **device), v1_slice(8, "node", 231_000, 232_000, **device),
+              v1_slice(8, "early", 5_000, 6_000, **device), v1_slice(8, "saxpy", 300_000, 300_500, **device), v1_slice(8, "saxpy", 300_600, 300_700, **device)]
+    arrows = v1_arrow(0, 52, 1, 52) + v1_arrow(4, 85, 8, 88) + v1_arrow(5, 210, 8, 230) + v1_arrow(6, 210, 8, 231) + v1_arrow(7, 5, 8, 5)
+    rows = rows_of(imported("rocprof-json", written("arrows.json", json.dumps({"traceEvents": [{}, *slices, *arrows]}))))
+    started = {(row["process"], row["correlation"]): row["started"] for row in rows["executions"]}
+    process = rows["processes"][0]["id"]
+    t.equal(sorted((started[process, row["correlation"]], row["function"], row["enter"]) for row in rows["launches"]),
+            [(5_000, "(not in the file)", 5_000), (52_000, "hipMemcpy", 40_000), (88_000, "hipLaunchKernel", 80_000),
+             (230_000, "hipGraphLaunch", 200_000), (231_000, "hipGraphLaunch", 200_000), (300_000, "(not in the file)", 300_000),
+             (300_600, "(not in the file)", 300_600)], "launches")
+    t.equal([row["function"] for row in rows["calls"]], ["hipMalloc"], "calls")
+
+V1_TRACED = '"BeginNs" INTEGER, "EndNs" INTEGER, "dev-id" INTEGER, "queue-id" INTEGER, "Name" TEXT, "pid" INTEGER, "tid" INTEGER, "Index" INTEGER'
+V1_TABLES = f"""
+CREATE TABLE HIP ("BeginNs" INTEGER, "EndNs" INTEGER, "pid" INTEGER, "tid" INTEGER, "Name" TEXT, "args" TEXT, "Index" INTEGER);
+CREATE TABLE OPS ({V1_TRACED});
+CREATE TABLE COPY ({V1_TRACED});
+INSERT INTO HIP VALUES (1000, 1300, {PID}, {TID}, 'hipMemcpy', '', 1), (1400, 1500, {PID}, {TID}, 'hipLaunchKernel', '', 2), (1600, 1700, {PID}, {TID}, 'hipFree', '', 3);
+INSERT INTO OPS VALUES (1450, 1550, 2, 0, 'saxpy(float*)', {PID}, {TID}, 2);
+INSERT INTO COPY VALUES (1100, 1200, 2, 0, 'CopyHostToDevice', {PID}, {TID}, 1);
+"""
+V1_DISPATCHES = f"""
+CREATE TABLE KERN ("Index" INTEGER, "KernelName" TEXT, "gpu-id" INTEGER, "queue-id" INTEGER, "pid" INTEGER, "tid" INTEGER, "grd" INTEGER,
+                   "wgr" INTEGER, "sig" INTEGER, "DispatchNs" INTEGER, "BeginNs" INTEGER, "EndNs" INTEGER, "CompleteNs" INTEGER);
+INSERT INTO KERN VALUES (1, '"saxpy(float*) [clone .kd]"', 2, 0, {PID}, {TID}, 1024, 64, '0x0', 1420, 1450, 1550, 1560);
+"""
+
+
+def v1_commands(script):
+    path = imported("rocprof-db", t.database("results.db", script))
+    t.true("from rocprof-db" in t.report(imported("auto", t.path("results.db")))["collectors"][0]["reason"], "recognized")
+    rows = rows_of(path)
+    launches = {row["correlation"]: row for row in rows["launches"]}
+    return sorted((row["queued"] if row.get("queued") else 0, row["started"], row["ended"], launches[row["correlation"]]["command"],
+                   launches[row["correlation"]]["function"]) for row in rows["executions"]), [row["function"] for row in rows["calls"]]
+
+
+with t.case("rocprof-db: operations of calls, dispatches with all four times"):
+    empty = 'CREATE TABLE KERN ("Index" INTEGER, "KernelName" TEXT);'
+    t.equal(v1_commands(V1_TABLES + empty), ([(0, 1100, 1200, "write", "hipMemcpy"), (0, 1450, 1550, "kernel", "hipLaunchKernel")], ["hipFree"]), "a trace of HIP")
+    t.equal(v1_commands(V1_DISPATCHES), ([(1420, 1450, 1550, "kernel", "(not in the file)")], []), "dispatches")
+    commands, calls = v1_commands(V1_TABLES + V1_DISPATCHES)
+    t.equal([row[:4] for row in commands], [(0, 1100, 1200, "write"), (1420, 1450, 1550, "kernel")], "an operation that is a dispatch counts once")
+    path = imported("rocprof-db", t.database("results.db", V1_DISPATCHES))
+    t.equal([row["name"] for row in t.report(path)["kernels"]], ["saxpy(float*)"], "name without quotation marks")
+
 with t.case("rocprof-json: invalid files"):
     refused("rocprof-json", written("bad", '{"traceEvents":[{"ph":"X","name":"a","ts":1,"dur":2}]}'), "--format chrome")
     refused("rocprof-json", written("bad", "[]"), "expected an object")

@@ -92,6 +92,10 @@ with t.case("rocprof-code: columns in another order, and columns of later versio
     names = ["New", "PC_Issued", "Vaddr", "ISA"]
     trace, _ = imported(json.dumps({"version": "9", "code": [[row[name] for name in names] + [1, "more"]], "header": names}))
     t.equal(list(samples_of(trace).values()), [3], "samples")
+    trace, _ = imported(document(instruction("s_endpgm", 8, latency=5, stall=2)[:10], header=", ".join(HEADER[:10]), version="3.0.0"))
+    t.equal(sorted(samples_of(trace).values()), [2, 3], "names in one text")
+    refused(document(header="ISA, Vaddr"), "PC_Issued")
+    refused(document(header={}), "an array", "an object")
     _, said = imported(document(instruction("s_endpgm", 8)))
     t.true("no sample" in said, said)
 

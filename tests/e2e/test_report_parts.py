@@ -83,6 +83,20 @@ with t.case("--pid with all processes, and --rank"):
     t.equal(t.report(both, "--rank", "1")["pids"], [4002], "--rank")
     t.equal(t.report(both, "--rank", "0,1", "--pid", "4001")["pids"], [4001], "--rank and --pid")
 
+with t.case("devices of one name have numbers; a device that other ranks alone used is not printed"):
+    devices = ["device 1 Instinct%20MI300X key=0000:01:00.0", "device 2 Instinct%20MI300X key=0000:02:00.0", "window 0 1000",
+               "process 1 4001 trainer rank=1 rank_count=2", "thread 1 1", "queue 1 1 process=1",
+               "process 2 4002 trainer rank=2 rank_count=2", "thread 2 2", "queue 2 2 process=2"]
+    for number in (1, 2):
+        devices += [f"launch {number} {number} {number} 10 20 kernel name=triad process={number}",
+                    f"execution {number} {number} {number} 20 20 20 500 process={number}"]
+    numbered = t.described("numbered.duet", *devices)
+    for line in ("  0: Instinct MI300X 0000:01:00.0 ", "  1: Instinct MI300X 0000:02:00.0 ", "  triad on device 1 "):
+        t.true(line in report(numbered), f"{line!r}")
+    first = report(numbered, "--rank", "0")
+    t.true("0: Instinct" in first and "1: Instinct" not in first, "the other rank's device")
+    t.true("  1 more device ran nothing for this process\n" in first, "what was left out")
+
 with t.case("--pid and --rank: mistakes"):
     for options, words in ((("--pid", "77"), ["no process 77 in ", "4001  trainer, rank 0 of 3", "4002  trainer, rank 1 of 3"]),
                            (("--rank", "7"), ["no process with rank 7 in ", "4001  trainer"]),

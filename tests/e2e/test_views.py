@@ -64,7 +64,7 @@ with t.case("devices of one name are distinguished by their keys"):
     trace = described("twins.duet", "device 1 MI210 key=0000:11:00.0", "device 2 MI210 key=0000:12:00.0", "device 3 MI100",
                       "window 0 1000")
     said = text(duet("report", trace).stdout)
-    names = re.findall(r"^  (MI\S+(?: \S+)?)  ", said, re.M)
+    names = re.findall(r"^  \d: (MI\S+(?: \S+)?)  ", said, re.M)
     t.equal(len(set(names)), 3, f"names of three devices: {said}")
     t.true("MI100" in names and "MI210" not in names, names)
 

@@ -6,7 +6,7 @@ import collections
 import facts
 
 DIRECTIONS = {"write": "HtoD", "read": "DtoH", "migrate": "migrate", "copy": "DtoD"}
-NOT_IN_FILE = "(not in the file)"
+ADDED = ("(not in the file)", "(unified memory)")
 FURTHER = 4
 CALL_KINDS = {4: "operator", 5: "function", 6: "os"}
 # Formats that have several names for a kernel; duet and the reader need not choose the same one.
@@ -36,13 +36,13 @@ def rows_of(document):
         kind, direction = kind_of(launch["command"]) if launch else ("other", None)
         yield Row(begin + row["started"], begin + row["ended"], device[row["queue"]], row["queue"], kind, direction,
                   code.get(launch["kernel"], "") if launch else "",
-                  launch is not None and launch["function"] != NOT_IN_FILE)
+                  launch is not None and launch["function"] not in ADDED)
 
 
 def calls_of(document):
     """Number of calls of each kind. A launch that is a further command of a call is no call of its own."""
     counts = collections.Counter(CALL_KINDS.get(row["type"], "api") for row in document["calls"])
-    counts["api"] += sum(row["function"] != NOT_IN_FILE and not row["flags"] & FURTHER
+    counts["api"] += sum(row["function"] not in ADDED and not row["flags"] & FURTHER
                          for row in document["launches"])
     return {kind: count for kind, count in counts.items() if count}
 
@@ -92,6 +92,8 @@ def facts_of(document, report):
     reported = {device["key"]: device for device in report["devices"]}
     joined = sum(row.joined for row in rows)
     full = report.get("command_buffer_full", {})
+    if full.get("estimated"):  # by the length of launches: no row of the file
+        full = {}
     devices = []
     for number, own in by_device.items():
         device = reported.get(keys[number])

@@ -76,19 +76,18 @@ class Threads:
         self.segments = {key: segments_of(rows) for key, rows in by_thread.items()}
         self.begins = {key: [row[0] for row in rows] for key, rows in self.segments.items()}
 
-    def split(self, call, begin, end, idle):
+    def split(self, key, begin, end, idle):
         """Adds the time in which the profiler held the thread; returns the rest as a list of (begin, end)."""
-        inside, outside = divide_spans(self.profiler.get((call.process, call.thread), ()), begin, end)
+        inside, outside = divide_spans(self.profiler.get(key, ()), begin, end)
         idle.classes["profiler"] += sum(stop - start for start, stop in inside)
         return outside
 
-    def divide(self, call, begin, end, idle):
-        """Adds the time from begin to end to the classes, by what the thread of `call` did."""
-        for start, stop in self.split(call, begin, end, idle):
-            self.divide_calls(call, start, stop, idle)
+    def divide(self, key, begin, end, idle):
+        """Adds the time from begin to end to the classes, by what the thread (process, thread) did."""
+        for start, stop in self.split(key, begin, end, idle):
+            self.divide_calls(key, start, stop, idle)
 
-    def divide_calls(self, call, begin, end, idle):
-        key = (call.process, call.thread)
+    def divide_calls(self, key, begin, end, idle):
         rest = end - begin
         position = max(0, bisect.bisect_right(self.begins[key], begin) - 1)
         for segment_begin, segment_end, inner in self.segments[key][position:]:
@@ -149,7 +148,7 @@ def first_in_flight(recording, commands):
     joined = [calls[row.call] for row in commands if row.call is not None]
     if not joined:
         return math.inf
-    last = max(call.start for call in joined)
+    last = max(command.start if command.call is None else calls[command.call].start for command in commands)
     processes = {call.process for call in joined}
     return min((call.start for call in recording.idle_launches() if call.start > last and call.process in processes),
                default=math.inf)
@@ -157,6 +156,9 @@ def first_in_flight(recording, commands):
 
 def divide_gap(recording, command, begin, threads, idle):
     classes = idle.classes
+    if command.call is None and command.caller is not None:
+        threads.divide(command.caller, begin, command.start, idle)
+        return
     if command.call is None:
         queued = command.start if command.queued is None else min(max(command.queued, begin), command.start)
         classes["no_call"] += queued - begin
@@ -165,8 +167,8 @@ def divide_gap(recording, command, begin, threads, idle):
     call = recording.calls[command.call]
     enter = min(max(call.start, begin), command.start)
     leave = min(max(call.end, enter), command.start)
-    threads.divide(call, begin, enter, idle)
-    classes["launching"] += sum(stop - start for start, stop in threads.split(call, enter, leave, idle))
+    threads.divide((call.process, call.thread), begin, enter, idle)
+    classes["launching"] += sum(stop - start for start, stop in threads.split((call.process, call.thread), enter, leave, idle))
     classes["launched"] += command.start - leave
 
 

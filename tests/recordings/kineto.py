@@ -11,7 +11,10 @@ from facts import is_collective
 from rows import DIRECTIONS, Call, Collective, Command, Recording, kernel_name
 
 COMMANDS = {"kernel": "kernel", "gpu_memcpy": "copy", "memcpy": "copy", "gpu_memset": "fill", "memset": "fill"}
-CALLS = {"cuda_runtime": "runtime", "runtime": "runtime", "cuda_driver": "driver", "cpu_op": "operator",
+ACCELERATORS = {"mtia_ccp_events", "hpu_op"}
+# Slices of what other slices show, or with times that are no command's.
+TWICE = {"trace", "cuda_sync", "cuda_profiler_range"}
+CALLS = {"cuda_runtime": "runtime", "mtia_runtime": "runtime", "runtime": "runtime", "cuda_driver": "driver", "cpu_op": "operator",
          "operator": "operator", "python_function": "function"}
 STEPS = {"enumerate(DataLoader)", "Optimizer.step", "Optimizer.zero_grad"}
 DIRECTION = re.compile(r"(HtoD|DtoH|DtoD|HtoH|PtoP)|(Copy\w+To\w+)")
@@ -71,6 +74,8 @@ def read_kineto(document, events):
             recording.calls.append(call)
         elif category in COMMANDS:
             pending.append((start, end, row, COMMANDS[category]))
+        elif category in ACCELERATORS:
+            pending.append((start, end, row, kind_on_accelerator(row["name"])))
         elif category == "user_annotation":
             recording.add_range(start, end)
             if row["name"].partition("#")[0] in STEPS and "#" in row["name"]:
@@ -79,12 +84,16 @@ def read_kineto(document, events):
             counts["device_ranges"] += 1
         elif category == "overhead":
             recording.add_overhead(row["name"], start, end)
-        elif category != "trace":
+        elif category and category not in TWICE:
             raise ValueError(f"a slice of the unknown category {category!r}")
     for start, end, row, kind in pending:
         add_command(recording, launches, start, end, row, kind)
     recording.more = {key: value for key, value in counts.items() if value}
     return recording
+
+
+def kind_on_accelerator(name):
+    return {"dma_request": "copy", "event_wait": "other", "event_record": "other"}.get(name, "kernel")
 
 
 def key_of(row):
@@ -100,7 +109,8 @@ def note_launch(launches, calls, row, index, start):
 
 
 def add_command(recording, launches, start, end, row, kind):
-    direction = direction_of(row["name"]) if kind == "copy" else None
+    text = row["args"].get("direction", row["name"])
+    direction = DIRECTIONS.get(text) or direction_of(text) if kind == "copy" else None
     device = str(row["pid"])
     recording.commands.append(Command(start, end, device, (device, str(row["tid"])), kind, direction, row["name"],
                                       launches.get(key_of(row))))
@@ -167,15 +177,31 @@ def kind_of_operation(kind):
 
 
 def read_rocprof(events, names):
-    """rocprof v1: exact times in the arguments, strings all of them; no call is joined."""
+    """rocprof v1: exact times in the arguments, strings all of them. Arrows lead from calls to their operations."""
     recording = Recording("rocprof-json")
+    arrows, callers = {}, {}
     for row in events:
-        if row.get("ph") != "X":
+        if row.get("ph") in ("s", "t"):
+            arrows.setdefault(row["id"], {})[row["ph"]] = (str(row["pid"]), str(row["tid"]), int(row["ts"]))
+    for row in events:
+        if row.get("ph") == "X" and "dev-id" not in row["args"] and "gpu-id" not in row["args"]:
+            begin, end = int(row["args"]["BeginNs"]), int(row["args"]["EndNs"])
+            own = sorted(ends["s"][2] for ends in arrows.values()
+                         if ends["s"][:2] == (str(row["pid"]), str(row["tid"])) and begin // 1000 <= ends["s"][2] <= end // 1000)
+            if own and re.search("Launch|Memcpy|Memset", row["name"]):
+                callers[str(row["pid"]), str(row["tid"]), own[0]] = len(recording.calls)
+            recording.calls.append(Call(begin, end, row["args"]["pid"], row["args"]["tid"], "runtime", row["name"]))
+    to = {ends["t"]: callers.get(ends["s"]) for ends in arrows.values()}
+    for row in events:
+        details = row.get("args", {})
+        if row.get("ph") != "X" or not ("gpu-id" in details or "dev-id" in details):
             continue
-        details = row["args"]
-        device = str(row["pid"])
-        recording.commands.append(Command(int(details["BeginNs"]), int(details["EndNs"]), device,
-                                          (device, details.get("queue-id")), "kernel", None, kernel_name(row["name"]),
-                                          None, int(details["DispatchNs"])))
-        recording.see(int(details["DispatchNs"]), int(details["CompleteNs"]))
+        device = details.get("gpu-id", details.get("dev-id"))
+        begin, end = int(details["BeginNs"]), int(details["EndNs"])
+        queued = int(details["DispatchNs"]) if "DispatchNs" in details else None
+        kind = "copy" if row["name"].startswith("Copy") else "kernel"
+        recording.commands.append(Command(begin, end, device, (device, details.get("queue-id")), kind,
+                                          direction_of(row["name"]) if kind == "copy" else None, kernel_name(row["name"]),
+                                          to.get((str(row["pid"]), str(row["tid"]), begin // 1000)), queued))
+        recording.see(begin if queued is None else queued, int(details.get("CompleteNs", end)))
     return recording

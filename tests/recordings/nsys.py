@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Nsight Systems' SQLite export of all years. Columns by name; every table and column may be missing."""
+import collections
 import re
 import sqlite3
 
@@ -33,11 +34,11 @@ def rows_of(base, table, *columns):
 
 
 def process_of(identifier):
-    return identifier >> 24 & 0xffffff
+    return (identifier or 0) >> 24 & 0xffffff
 
 
 def thread_of(identifier):
-    return identifier & 0xffffff
+    return (identifier or 0) & 0xffffff
 
 
 def read(path):
@@ -45,12 +46,15 @@ def read(path):
     recording = Recording("nsys")
     strings = dict(rows_of(base, "StringIds", "id", "value"))
     launches = read_calls(base, recording, strings)
+    callers = callers_of(recording.calls)
     for rows in (read_kernels(base, strings), read_copies(base), read_fills(base)):
         for start, end, process, device, queue, correlation, kind, direction, name in rows:
             key = (process_of(process), correlation)
+            call = launches.get(key) if correlation else None
+            caller = callers.get(process_of(process)) if direction == "migrate" and call is None else None
             recording.commands.append(Command(start, end, f"{process_of(process)}/{device}",
-                                              (process_of(process), queue), kind, direction, name,
-                                              launches.get(key) if correlation else None))
+                                              (process_of(process), queue), kind, direction, name, call,
+                                              caller=caller))
     read_ranges(base, recording, strings)
     read_threads(base, recording)
     base.close()
@@ -74,6 +78,18 @@ def read_calls(base, recording, strings):
             recording.calls.append(Call(start, end, process_of(thread), thread_of(thread), "os",
                                         strings.get(name, "")))
     return launches
+
+
+def callers_of(calls):
+    """The thread of each process with the most calls of CUDA; the first one to have so many."""
+    counts, callers = collections.Counter(), {}
+    for call in calls:
+        if call.kind != "os":
+            key = (call.process, call.thread)
+            counts[key] += 1
+            if counts[key] > counts[callers.get(call.process)]:
+                callers[call.process] = key
+    return callers
 
 
 def read_kernels(base, strings):

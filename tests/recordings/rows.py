@@ -6,8 +6,10 @@ All times are whole nanoseconds of the recording's own clock.
 import collections
 
 # kind: kernel, copy, fill or other; direction: of a copy; call: index in Recording.calls or None; queued: when the
-# command was put into its queue, where a file says so of commands without a call
-Command = collections.namedtuple("Command", "start end device queue kind direction name call queued", defaults=[None])
+# command was put into its queue, where a file says so of commands without a call; caller: (process, thread) that stands
+# for the process of a migration, which has no call
+Command = collections.namedtuple("Command", "start end device queue kind direction name call queued caller",
+                                 defaults=[None, None])
 
 # kind: runtime, driver, operator, function or os
 Call = collections.namedtuple("Call", "start end process thread kind name")
@@ -46,18 +48,30 @@ class Recording:
         # moments of rows that are neither commands nor calls
         self.first = []
         self.last = []
-        self.launches = None
+        self.launches = self.captures = None
         # what only one format has
         self.more = {}
 
     def idle_launches(self):
-        """Calls without a command, of functions of which other calls have one."""
+        """Calls without a command, of functions of which other calls have one. What a stream captures is not executed."""
         if self.launches is None:
             joined = {row.call for row in self.commands}
             names = {self.calls[index].name for index in joined if index is not None}
             self.launches = [call for index, call in enumerate(self.calls)
-                             if index not in joined and call.name in names]
+                             if index not in joined and call.name in names and not self.is_captured(call)]
         return self.launches
+
+    def is_captured(self, launch):
+        if self.captures is None:
+            self.captures = collections.defaultdict(list)
+            for call in sorted((call for call in self.calls if "StreamBeginCapture" in call.name or
+                                "StreamEndCapture" in call.name), key=lambda call: call.start):
+                own = self.captures[call.process, call.thread]
+                if "Begin" in call.name:
+                    own.append([call.start, call.end])
+                elif own:
+                    own[-1][1] = call.end
+        return any(start <= launch.start < end for start, end in self.captures[launch.process, launch.thread])
 
     def see(self, begin, end=None):
         """Extends the recording to the time of a row that is not kept."""

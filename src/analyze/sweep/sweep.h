@@ -81,6 +81,7 @@ struct thread_state {
 	struct loss_cursor losses;
 	uint64_t watched_ns; /* its first switch or sample; UINT64_MAX: none */
 	uint64_t since_ns;   /* away since then; UINT64_MAX: not away, or inside of a call */
+	uint64_t left_until; /* end of the call inside of which it went away; 0: it is back */
 	uint32_t stack;      /* its stack when it went away; 0: not known */
 	uint32_t wait;       /* number of waits; 0: not known */
 	bool is_preempted;

@@ -16,6 +16,10 @@
  * run for longer since then, and has not waited. */
 #define LATELY_NS 10000000u
 
+/* A return this much after the end of the call was seen by a poll. Records of switches are exact.
+ */
+#define LATE_NS 100000u
+
 /* Calls do not overlap and come in order of time, so only the last one can contain a moment at or
  * after its begin. */
 static bool is_in_call(const struct sweep_per_thread *per_thread, size_t thread, uint64_t time_ns)
@@ -126,11 +130,25 @@ static int pass_losses(struct sweep *sweep, size_t thread, const struct thread_r
 	return error;
 }
 
+/* A thread that went away inside of a call came back before the call's end. A later return is that
+ * of a polled thread, whose state since the end is not known. */
+static int return_late(struct thread_state *state, uint64_t time_ns)
+{
+	const uint64_t left_until = state->left_until;
+
+	state->left_until = 0;
+	if (!left_until || time_ns < left_until + LATE_NS || state->since_ns != UINT64_MAX)
+		return 0;
+	return calls_add(&state->away, left_until, time_ns, CALLS_DUET);
+}
+
 int sweep_state_called(struct sweep *sweep, size_t thread, uint64_t time_ns)
 {
 	bool is_inside;
 	int error = pass_losses(sweep, thread, &(struct thread_row){.time = time_ns}, &is_inside);
 
+	if (!error && thread < sweep->entities.threads.count)
+		error = return_late(&sweep->per_thread.states[thread], time_ns);
 	return error ? error : come_back(sweep, thread, time_ns, 0);
 }
 
@@ -151,8 +169,12 @@ static int go_away(struct sweep *sweep, size_t thread, const struct event_switch
 
 	if (thread == sweep->entities.threads.count || state->since_ns != UINT64_MAX)
 		return 0;
-	if (is_in_call(&sweep->per_thread, thread, row->time))
+	if (is_in_call(&sweep->per_thread, thread, row->time)) {
+		const struct calls *calls = &sweep->per_thread.calls[thread];
+
+		state->left_until = calls->spans[calls->count - 1].end;
 		return sweep_see_in_call(sweep, thread, row->time, row->stack);
+	}
 	sweep_see_rank(sweep, thread, row->stack);
 	state->since_ns = row->time;
 	state->is_preempted = row->reason == SWITCH_PREEMPTED;
@@ -210,6 +232,8 @@ int sweep_take_switch(struct sweep *sweep, const struct event_switch *row)
 	error = leave(sweep, row);
 	if (!error)
 		error = pass_losses(sweep, next, &entry, &is_inside);
+	if (!error && next < sweep->entities.threads.count)
+		error = return_late(state, row->time);
 	/* A preempted thread did not wait, so its previous waker stays. */
 	if (!error && next < sweep->entities.threads.count && state->since_ns != UINT64_MAX)
 		error = state->is_preempted ? name_rival(sweep, state, row)

@@ -143,12 +143,23 @@ int cpu_open(struct recording *recording, const struct cpu_options *options, str
 
 /* ---- rounds ---------------------------------------------------------------------------------- */
 
+/* Varies between 1/2 and 3/2 of the usual interval. A poll at a fixed interval would always meet a
+ * loop of that period, or of a multiple, at the same place. */
+static uint64_t poll_interval_ns(const struct cpu *cpu)
+{
+	const uint32_t scattered = cpu->polled.rounds * 2654435769u; /* 2^32 / golden ratio */
+
+	return INTERVAL_NS / 2 + (uint64_t)INTERVAL_NS * scattered / UINT32_MAX;
+}
+
 uint64_t cpu_interval_ns(const void *state)
 {
 	const struct cpu *cpu = state;
 
 	if (cpu->is_behind)
 		return 0;
+	if (!cpu->rings)
+		return poll_interval_ns(cpu);
 	if (cpu->rings && !cpu->round_records)
 		return QUIET_NS;
 	return cpu->round_records > CROWD ? CROWDED_NS : INTERVAL_NS;
@@ -185,8 +196,10 @@ void cpu_look(void *state)
 {
 	struct cpu *cpu = state;
 
-	if (!cpu->rings)
-		cpu_look_at_all(cpu, host_clocks_now_ns());
+	if (cpu->rings)
+		return;
+	cpu->polled.rounds++;
+	cpu_look_at_all(cpu, host_clocks_now_ns());
 }
 
 void cpu_drain(void *state)

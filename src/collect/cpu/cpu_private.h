@@ -36,6 +36,7 @@ struct polled_thread {
 	uint64_t looked_ns;          /* time of the last look; 0: none yet */
 	uint64_t sp, ip;             /* registers of the wait; 0: it is not waiting */
 	uint64_t ran_ns, delayed_ns; /* totals from /proc/PID/task/TID/schedstat */
+	uint64_t runs;               /* … at the last look at a wait */
 	uint32_t skip, skipped; /* rounds: a thread that stays in one wait is polled less often */
 	bool is_there;          /* in the latest list of its process's threads */
 };
@@ -221,6 +222,7 @@ struct cpu_polled {
 	struct polled_thread *threads;    /* owned; sorted by (pid, tid) */
 	size_t count, capacity, next;
 	uint64_t next_list_ns;
+	uint32_t rounds; /* polls so far; varies the time to the next one */
 };
 
 struct cpu {

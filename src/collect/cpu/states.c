@@ -158,10 +158,13 @@ static void put_state(struct cpu *cpu, struct process_thread *thread, uint64_t n
 	cpu_put_switch(cpu, thread->row.id, &row);
 }
 
-/* Reads how long the thread ran and how long it waited for a processor. A look cannot distinguish
- * these two: its state is R in both. */
-static bool read_times(const struct polled_thread *watched, uint64_t *ret_ran_ns,
-		       uint64_t *ret_delayed_ns)
+/* Totals of a thread from /proc/PID/task/TID/schedstat. */
+struct run_times {
+	uint64_t ran_ns, delayed_ns; /* it waited for a processor; its state is R in both */
+	uint64_t runs;               /* times that it got a processor */
+};
+
+static bool read_times(const struct polled_thread *watched, struct run_times *ret_times)
 {
 	char path[64];
 	bool is_read;
@@ -171,7 +174,8 @@ static bool read_times(const struct polled_thread *watched, uint64_t *ret_ran_ns
 	file = fopen(path, "re");
 	if (!file)
 		return false;
-	is_read = fscanf(file, "%" SCNu64 " %" SCNu64, ret_ran_ns, ret_delayed_ns) == 2;
+	is_read = fscanf(file, "%" SCNu64 " %" SCNu64 " %" SCNu64, &ret_times->ran_ns,
+			 &ret_times->delayed_ns, &ret_times->runs) == 3;
 	fclose(file);
 	return is_read;
 }
@@ -202,20 +206,32 @@ static void put_running(struct cpu *cpu, struct polled_thread *watched, struct p
 		.source_string = cpu->source_string,
 		.stack = cpu_python_stack(cpu, process, watched->tid, now_ns)};
 	struct trace_source source = {.source = row.thread, .clock = CLOCK_ID_MONOTONIC};
-	uint64_t ran_ns = 0, delayed_ns = 0;
-	bool has_times = read_times(watched, &ran_ns, &delayed_ns);
+	struct run_times times = {0};
+	bool has_times = read_times(watched, &times);
 
 	if (has_times && watched->ran_ns && watched->looked_ns) {
-		row.weight = ran_ns - watched->ran_ns;
-		put_preempted(cpu, watched, thread, delayed_ns - watched->delayed_ns, now_ns);
+		row.weight = times.ran_ns - watched->ran_ns;
+		put_preempted(cpu, watched, thread, times.delayed_ns - watched->delayed_ns, now_ns);
 	} else if (!has_times && watched->looked_ns) {
 		row.weight = now_ns - watched->looked_ns;
 	}
-	watched->ran_ns = ran_ns;
-	watched->delayed_ns = delayed_ns;
+	watched->ran_ns = times.ran_ns;
+	watched->delayed_ns = times.delayed_ns;
 	if (row.weight > MAX_WEIGHT)
 		row.weight = MAX_WEIGHT;
 	trace_writer_row(cpu->recording->writer, EVENT_CPU_SAMPLE, &source, &row);
+}
+
+/* Whether the thread is still in the wait of the previous look. A loop waits at one place again and
+ * again; each wait ends with a run. */
+static bool stays(struct polled_thread *watched, uint64_t ip, uint64_t sp)
+{
+	const uint64_t runs = watched->runs;
+	struct run_times times = {0};
+
+	if (ip && read_times(watched, &times))
+		watched->runs = times.runs;
+	return watched->ip == ip && watched->sp == sp && watched->runs == runs;
 }
 
 static void begin_away(struct cpu *cpu, struct polled_thread *watched, struct process *process,
@@ -278,6 +294,7 @@ static void look_at(struct cpu *cpu, struct polled_thread *watched)
 	enum thread_place place =
 		blocked_find(&cpu->walker->reader, watched->pid, watched->tid, &where);
 	uint64_t now_ns = host_clocks_now_ns(), sp, ip;
+	bool is_same;
 
 	if (place == THREAD_GONE)
 		return;
@@ -296,13 +313,14 @@ static void look_at(struct cpu *cpu, struct polled_thread *watched)
 	process_thread_describe(cpu->processes, process, thread);
 	if (place == THREAD_RUNS)
 		sp = ip = 0;
-	if (watched->ip && (watched->ip != ip || watched->sp != sp))
+	is_same = stays(watched, ip, sp);
+	if (watched->ip && !is_same)
 		put_state(cpu, thread, now_ns, NULL);
-	if (ip && (watched->ip != ip || watched->sp != sp))
+	if (ip && !is_same)
 		begin_away(cpu, watched, process, thread, now_ns);
 	if (!ip)
 		put_running(cpu, watched, process, thread, now_ns);
-	watched->skip = ip && watched->ip == ip && watched->sp == sp ? 2 * watched->skip + 1 : 0;
+	watched->skip = ip && is_same ? 2 * watched->skip + 1 : 0;
 	if (watched->skip > MAX_SKIP)
 		watched->skip = MAX_SKIP;
 	watched->ip = ip;

@@ -61,7 +61,7 @@ int chrome_links_correlation(struct chrome_links *links, uint32_t process, uint6
 
 static bool is_absent(const struct chrome_links *links, const struct event_launch *row)
 {
-	return strcmp(model_text(links->model, row->function_string, ""), ABSENT_CALL) == 0;
+	return is_call_added(model_text(links->model, row->function_string, ""));
 }
 
 int chrome_links_launch(struct chrome_links *links, const struct event_launch *row,

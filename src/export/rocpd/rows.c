@@ -160,7 +160,7 @@ int rocpd_launch(struct rocpd *rocpd, const struct event_launch *row, uint64_t *
 				      .stack = row->stack,
 				      .begin = row->enter,
 				      .end = row->exit};
-	const bool is_absent = strcmp(function, ABSENT_CALL) == 0;
+	const bool is_absent = is_call_added(function);
 
 	*ret_region = call->region;
 	if (row->flags & LAUNCH_FURTHER && call->region && row->enter >= call->enter &&

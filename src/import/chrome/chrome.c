@@ -135,12 +135,14 @@ static int on_sample(void *context, const struct chrome_sample *sample)
 }
 
 /* A launch whose command has no event. One under a capture is a call: no command of it may have run
- * unseen. */
+ * unseen. In a file without any command the device was not recorded, and launches are calls, too.
+ */
 static int write_unmatched(void *context, const struct event_launch *row, bool is_named)
 {
 	struct chrome *chrome = context;
 	struct event_launch launch = *row;
 	const bool is_captured = chrome_captures_has(&chrome->captures, row);
+	const bool is_call = is_named && (is_captured || !chrome->commands);
 	const struct event_api call = {.begin = row->enter,
 				       .end = row->exit,
 				       .thread = row->thread,
@@ -152,7 +154,7 @@ static int write_unmatched(void *context, const struct event_launch *row, bool i
 
 	chrome->captured += is_named && is_captured;
 	chrome->without_event += is_named && !is_captured;
-	if (is_named && is_captured)
+	if (is_call)
 		return import_target_call(chrome->target, &call);
 	launch.correlation = launch.result ? 0 : import_target_correlation(chrome->target);
 	return import_target_launch(chrome->target, &launch);
@@ -185,8 +187,11 @@ static void put_notes(struct chrome *chrome)
 	import_target_note_count(target, chrome->captured, "launch", "launches",
 				 "under a stream capture: imported as a call, because it became a "
 				 "node of a graph");
-	import_target_note_count(target, chrome->without_event, "launch", "launches",
-				 "without an event of a command");
+	import_target_note_count(
+		target, chrome->without_event, "launch", "launches",
+		chrome->commands
+			? "without an event of a command"
+			: "imported as a call, because the file has no events of commands");
 	import_target_note_count(target, chrome->unbalanced, "slice", "slices",
 				 "without begin or end event");
 	import_target_note_count(target, chrome->left_out, "event", "events",

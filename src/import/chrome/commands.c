@@ -36,10 +36,27 @@ uint32_t chrome_commands_by_name(const char *name, uint32_t otherwise)
 	return import_command_named(name, otherwise);
 }
 
+/* Accelerators have one category for all commands. */
+static uint32_t type_of_accelerator(const struct chrome_event *event)
+{
+	const char *name = string_builder_text(&event->name);
+	const char *direction = string_builder_text(&event->arguments.direction);
+
+	if (strcmp(name, "event_wait") == 0 || strcmp(name, "event_record") == 0)
+		return COMMAND_BARRIER;
+	if (strcmp(name, "dma_request") != 0)
+		return COMMAND_KERNEL;
+	return strcmp(direction, "HOST_TO_DEVICE") == 0   ? COMMAND_WRITE
+	       : strcmp(direction, "DEVICE_TO_HOST") == 0 ? COMMAND_READ
+							  : COMMAND_COPY;
+}
+
 uint32_t chrome_commands_type(const struct chrome_event *event)
 {
 	const uint32_t categories = event->categories;
 
+	if (categories & CATEGORY_ACCELERATOR)
+		return type_of_accelerator(event);
 	if (categories & CATEGORY_KERNEL)
 		return COMMAND_KERNEL;
 	if (categories & CATEGORY_OPERATION)

@@ -56,6 +56,9 @@ static int fill_launch(struct chrome *chrome, struct command *command)
 	if (call->type == API_TYPE_WAIT && launch->command != COMMAND_COPY &&
 	    launch->command != COMMAND_FILL)
 		launch->flags |= LAUNCH_BLOCKING;
+	/* an accelerator's runtime submits a command and waits for it in one call */
+	if (command->event->categories & CATEGORY_ACCELERATOR && command->row.ended <= launch->exit)
+		launch->flags |= LAUNCH_BLOCKING;
 	return chrome_string(chrome, call->name, &launch->function_string);
 }
 
@@ -106,8 +109,11 @@ static void describe_command(struct command *command)
 	const struct chrome_event *event = command->event;
 	const struct chrome_arguments *arguments = &event->arguments;
 
+	const int64_t bytes = event->categories & CATEGORY_ACCELERATOR ? arguments->size.value
+								       : arguments->bytes.value;
+
 	command->launch.command = chrome_commands_type(event);
-	command->launch.bytes = arguments->bytes.value > 0 ? (uint64_t)arguments->bytes.value : 0;
+	command->launch.bytes = bytes > 0 ? (uint64_t)bytes : 0;
 	chrome_commands_take_sizes(arguments, &command->launch);
 	if (event->categories & CATEGORY_REJECTED)
 		command->row.status =
@@ -264,8 +270,11 @@ static int write_collective(struct chrome *chrome, const struct command *command
 int chrome_on_command(struct chrome *chrome, const struct chrome_event *event)
 {
 	struct command command = {.event = event};
-	int error = chrome_launches_find_call(chrome->scan.launches, chrome->number, &command.call,
-					      &command.has_call);
+	int error;
+
+	chrome->commands++;
+	error = chrome_launches_find_call(chrome->scan.launches, chrome->number, &command.call,
+					  &command.has_call);
 
 	command.row.started = chrome_time(chrome, event->ts_ns.value);
 	command.row.ended = command.row.seen = command.row.started + (uint64_t)event->dur_ns.value;

@@ -47,6 +47,8 @@ static const struct json_field argument_rows[] = {
 	OWN(arguments, "grid", grid, take_sizes),
 	OWN(arguments, "block", block, take_sizes),
 	NUMBER(arguments, "bytes", bytes),
+	NUMBER(arguments, "size", size),
+	TEXT(arguments, "direction", direction),
 	NUMBER(arguments, "shared memory", shared_bytes),
 	NUMBER(arguments, "graph id", graph),
 	NUMBER(arguments, "graph node id", graph_node),

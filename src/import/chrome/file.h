@@ -22,8 +22,9 @@ struct chrome_collective {
 struct chrome_arguments {
 	struct string_builder name, labels, command, queue, stream, no_launch, no_execution, domain;
 	struct string_builder description; /* rpd2tracing: arguments of a call, type of a command */
+	struct string_builder direction;   /* a copy of MTIA has this and `size` */
 	struct string_builder call_stack;  /* PyTorch of 2021: "file(line): function;…" */
-	struct json_integer correlation, pid, bytes, result, status, further, wait;
+	struct json_integer correlation, pid, bytes, size, result, status, further, wait;
 	struct json_integer queued_to_submitted, submitted_to_started; /* ns */
 	struct json_integer device, rank, raw_pid, python_id, shared_bytes;
 	struct json_integer graph, graph_node, began_ns, ended_ns;

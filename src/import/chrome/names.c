@@ -198,6 +198,16 @@ const struct chrome_device_name *chrome_names_device(const struct chrome_names *
 	return device->name ? device : NULL;
 }
 
+/* A row of calls alone may be a process. One of calls and commands may be, too: in a container the
+ * program may have the number of a device. MTIA has calls of synchronization on its device. */
+bool chrome_names_is_device(const struct chrome_names *names, const struct chrome_row_name *row)
+{
+	if (row->has_calls)
+		return row->has_commands &&
+		       strncmp(chrome_names_text(names, row->name), "MTIA ", 5) == 0;
+	return row->has_commands || strncmp(chrome_names_text(names, row->label), "GPU ", 4) == 0;
+}
+
 /* The pid of the only row with commands, or with calls; NULL: none or several. */
 static const char *only_pid(const struct chrome_names *names, bool with_commands)
 {
@@ -206,7 +216,8 @@ static const char *only_pid(const struct chrome_names *names, bool with_commands
 	for (uint32_t id = 1; id <= names->rows.count; id++) {
 		const struct chrome_row_name *row = &names->list[id - 1];
 
-		if (!(with_commands ? row->has_commands : row->has_calls))
+		if (!(with_commands ? row->has_commands
+				    : row->has_calls && !chrome_names_is_device(names, row)))
 			continue;
 		if (found)
 			return NULL;

@@ -77,6 +77,7 @@ int chrome_names_add_key(struct chrome_names *names, const char *key, uint32_t *
 const char *chrome_names_text(const struct chrome_names *names, uint32_t id);
 
 /* After the first pass. */
+bool chrome_names_is_device(const struct chrome_names *names, const struct chrome_row_name *row);
 void chrome_names_finish(struct chrome_names *names);
 
 /* The names of a thread, or of a process if tid is "". Never NULL. */

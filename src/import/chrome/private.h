@@ -46,7 +46,7 @@ struct chrome {
 	uint32_t absent;         /* function name of launches that are not in the file */
 	struct chrome_overheads overheads;
 	uint32_t number; /* number of the current event */
-	uint64_t made_up, unbalanced, left_out, captured, without_event;
+	uint64_t commands, made_up, unbalanced, left_out, captured, without_event;
 	struct import_faults faults;
 	uint64_t with_phase, usable;
 };

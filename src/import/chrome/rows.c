@@ -21,13 +21,6 @@
 #include "import/common/commands.h"
 #include "import/target.h"
 
-static bool is_device(const struct chrome_names *names, const struct chrome_row_name *row)
-{
-	const char *label = chrome_names_text(names, row->label);
-
-	return !row->has_calls && (row->has_commands || strncmp(label, "GPU ", 4) == 0);
-}
-
 static void add_job(const struct chrome *chrome, const struct chrome_row_name *row, bool is_program,
 		    struct event_process *process)
 {
@@ -51,7 +44,7 @@ int chrome_find_process(struct chrome *chrome, const char *pid, uint32_t *ret_pr
 	struct event_process process = {0};
 
 	if (program && strcmp(pid, program) != 0 &&
-	    (is_device(names, row) || (strcmp(pid, "0") == 0 && !row->has_calls))) {
+	    (chrome_names_is_device(names, row) || (strcmp(pid, "0") == 0 && !row->has_calls))) {
 		pid = program;
 		row = chrome_names_row(names, pid, "");
 	}

@@ -5,7 +5,7 @@
  * Runs in:  our own process
  * Gets:     the calls and commands of one correlation id after the other
  * Gives:    launches and executions, calls
- * Owns:     the numbers of captures that threads have begun
+ * Owns:     the numbers of calls and of open captures of threads
  * Fails:    -ENOMEM, errors of the target
  * Why one launch per command: a graph of 400 kernels is one call, and each kernel needs a launch.
  *           The first one has the call's times, the others have no duration.
@@ -17,13 +17,28 @@
 
 int import_cuda_join_open(struct import_cuda_join *join, struct import_target *target)
 {
+	int error = import_target_text(target, ABSENT_CALL, &join->absent);
+
 	join->target = target;
-	return import_target_text(target, ABSENT_CALL, &join->absent);
+	return error ? error : import_target_text(target, MANAGED_CALL, &join->managed);
 }
 
 void import_cuda_join_close(struct import_cuda_join *join)
 {
 	hash_map_fini(&join->captures);
+	hash_map_fini(&join->calls);
+	hash_map_fini(&join->callers);
+}
+
+int import_cuda_join_count_call(struct import_cuda_join *join, uint32_t process, uint32_t thread)
+{
+	const uint32_t caller = (uint32_t)hash_map_get(&join->callers, process, 0);
+	const uint64_t count = hash_map_get(&join->calls, thread, 0) + 1;
+	int error = hash_map_put(&join->calls, thread, count);
+
+	return error || (caller && hash_map_get(&join->calls, caller, 0) >= count)
+		       ? error
+		       : hash_map_put(&join->callers, process, thread);
 }
 
 /* ---- calls ---- */
@@ -119,6 +134,24 @@ void import_cuda_join_set_call(struct import_cuda_join *join, const struct impor
 
 /* ---- commands ---- */
 
+/* A launch of no duration when the command starts. The driver migrates memory when a page is
+ * missing, and no call does. The thread with the most calls stands for the process until then. */
+static int make_up_launch(struct import_cuda_join *join, const struct import_cuda_command *command,
+			  struct event_launch *launch)
+{
+	const uint32_t process = command->row.process;
+	const uint64_t caller =
+		launch->command == COMMAND_MIGRATE ? hash_map_get(&join->callers, process, 0) : 0;
+
+	launch->enter = launch->exit = command->row.started;
+	launch->function_string = caller ? join->managed : join->absent;
+	launch->thread = (uint32_t)caller;
+	join->made_up++;
+	return caller ? 0
+		      : import_target_thread(join->target, process, 0, "[unknown thread]",
+					     &launch->thread);
+}
+
 /* The first command of a call has the call as its launch; the others have one of no duration at its
  * start. */
 static int make_launch(struct import_cuda_join *join, const struct import_cuda_command *command,
@@ -129,13 +162,8 @@ static int make_launch(struct import_cuda_join *join, const struct import_cuda_c
 
 	launch->queue = command->row.queue;
 	launch->stack = group->stack;
-	if (!group->has_call) {
-		launch->enter = launch->exit = command->row.started;
-		launch->function_string = join->absent;
-		join->made_up++;
-		return import_target_thread(join->target, command->row.process, 0,
-					    "[unknown thread]", &launch->thread);
-	}
+	if (!group->has_call)
+		return make_up_launch(join, command, launch);
 	launch->enter = launch->exit = call->enter;
 	launch->thread = call->thread;
 	launch->function_string = call->function_string;

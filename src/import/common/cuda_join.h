@@ -36,8 +36,10 @@ struct import_cuda_group {
 struct import_cuda_join {
 	struct import_target *target;
 	bool has_executions; /* a table of commands exists */
-	bool is_nested;  /* each launch has a second call inside of it, which launches nothing */
-	uint32_t absent; /* function of launches that are not in the file */
+	bool is_nested; /* each launch has a second call inside of it, which launches nothing */
+	uint32_t absent, managed; /* functions of launches that are not in the file */
+	struct hash_map calls;    /* thread -> number of counted calls */
+	struct hash_map callers;  /* process -> its thread with the most of them */
 	struct hash_map captures; /* thread -> number of captures that it has begun */
 	struct import_cuda_group group;
 	uint64_t made_up, captured, unexecuted;
@@ -46,6 +48,9 @@ struct import_cuda_join {
 /* All other members are zero before. Errors: -ENOMEM. */
 int import_cuda_join_open(struct import_cuda_join *join, struct import_target *target);
 void import_cuda_join_close(struct import_cuda_join *join); /* zero-safe */
+
+/* Counts a call for the threads of migrations. Errors: -ENOMEM. */
+int import_cuda_join_count_call(struct import_cuda_join *join, uint32_t process, uint32_t thread);
 
 /* The rows of an id come between begin and end: calls first, commands last. Errors: those of the
  * target. */

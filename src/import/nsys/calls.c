@@ -75,6 +75,45 @@ static int find_default(struct nsys *nsys)
 	return status < 0 ? status : 0;
 }
 
+/* ---- threads of migrations ---- */
+
+static int on_caller(void *context, const struct sqlite_cursor *row)
+{
+	struct nsys *nsys = context;
+	const uint64_t global = nsys_global(nsys, row);
+	uint32_t process, thread;
+	int error;
+
+	if (sqlite_cursor_number(row, NSYS_CALL_CLASS) == CLASS_STACK)
+		return 0;
+	error = nsys_machine_thread(nsys, global, &thread);
+	if (!error)
+		error = nsys_machine_process(nsys, global, &process);
+	return error ? error : import_cuda_join_count_call(&nsys->join, process, thread);
+}
+
+static int on_migration(void *context, const struct sqlite_cursor *row)
+{
+	*(bool *)context = true;
+	return 0;
+}
+
+/* Counts the calls of threads, if memory was migrated: migrations come before the calls. */
+static int count_callers(struct nsys *nsys)
+{
+	static const char *const kind[] = {"copyKind"};
+	const struct nsys_table_row *calls = &nsys_tables[NSYS_TABLE_CALLS];
+	const struct sqlite_query migrations = {"CUPTI_ACTIVITY_KIND_MEMCPY",
+						SQLITE_COLUMNS(kind, 0),
+						"copyKind BETWEEN 11 AND 13 LIMIT 1", NULL};
+	const struct sqlite_query all = {
+		calls->name, {calls->columns.names, calls->columns.count, 0}, NULL, NULL};
+	bool has = false;
+	int error = nsys_each_row(nsys, &migrations, on_migration, &has);
+
+	return error || !has ? error : nsys_each_row(nsys, &all, on_caller, nsys);
+}
+
 /* ---- calls ---- */
 
 static int read_call(struct calls *calls, const struct sqlite_cursor *row)
@@ -195,6 +234,8 @@ int nsys_read_calls(struct nsys *nsys)
 		error = nsys_stacks_find_shift(nsys, &calls.shift);
 	if (!error)
 		error = find_default(nsys);
+	if (!error)
+		error = count_callers(nsys);
 	for (int table = 0; table < NSYS_TABLES_COUNT && !error; table++)
 		error = open_table(&calls, (enum nsys_table)table);
 	while (!error && import_merge_find(&calls.merge, &key))

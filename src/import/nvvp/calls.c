@@ -100,7 +100,7 @@ static int take_call(struct calls *calls, enum nvvp_table table, const struct sq
 	call.row.result = (int32_t)sqlite_cursor_number(row, NVVP_CALL_RESULT);
 	import_cuda_join_set_call(&nvvp->join, &call);
 	nvvp->rows++;
-	return 0;
+	return import_cuda_join_count_call(&nvvp->join, call.process, call.row.thread);
 }
 
 /* The process of a command: that of its call, otherwise the file's. */

@@ -116,6 +116,20 @@ with t.case("a wait for a queue is for another device only if that device is kno
         calls = (f"call 1 {20000 + i * ROUND_NS} {ROUND_NS + i * ROUND_NS} wait clFinish queue=2 stack=1" for i in range(ROUNDS - 1))
         t.equal(causes("device 2 gpu", queue, *launches(), *calls)[0][0], kind, queue)
 
+with t.case("a thread that was seen to wait in a call, and to return long after it: what it did since the call is not known"):
+    def idle_of(returned):
+        lines = ["launch 1 1 1 1000 2000 kernel name=k stack=1", "execution 1 1 1 2000 2000 2000 11000",
+                 "call 1 3000 20000 wait clFinish stack=1", "switch 1 15000 blocked stack=1", f"switch 1 {returned} in",
+                 "switch 1 5020000 blocked stack=1", "switch 1 9000000 in",
+                 "launch 2 1 1 10000000 10001000 kernel name=k stack=1", "execution 1 2 1 10001000 10001000 10001000 10011000"]
+        trace = t.described("late.duet", *GPU[:4], "window 0 10011000", *GPU[5:], *lines)
+        return {name: ns for name, ns in t.report(trace)["devices"][0]["idle_causes"].items()
+                if name in ("on_cpu", "blocked", "host", "unknown") and ns}
+
+    t.equal(idle_of(19000), {"on_cpu": 6000000, "blocked": 3980000}, "records of switches")
+    late = idle_of(5020000)
+    t.equal((late["on_cpu"], late["blocked"], late.get("host", 0) + late.get("unknown", 0)), (1000000, 3980000, 5000000), f"{late}")
+
 with t.case("a place that is preempted for a short time computes, and nobody ran instead"):
     def preempted_shortly():
         for i in range(ROUNDS - 1):
