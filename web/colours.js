@@ -8,7 +8,7 @@ const HUES = ["#0072b2", "#009e73", "#56b4e9", "#cc79a7", "#d55e00", "#e69f00", 
 const GREY = "#8d8d8d", REJECTED = "#b3261e";
 // Hatching by idle cause; the head has their colours, which are those of duet flame.
 const CAUSE_HATCHES = new Map([["api_wait", "rise"], ["api_call", "fall"], ["on_cpu", "dots"], ["preempted", "cross"], ["blocked", "dense"],
-	["host", "flat"], ["duet_itself", "dense"], ["runtime", "upright"], ["submission", "rise"], ["dependency", "fall"], ["latency", "brick"],
+	["host", "flat"], ["duet_itself", "dense"], ["profiler_overhead", "cross"], ["runtime", "upright"], ["submission", "rise"], ["dependency", "fall"], ["latency", "brick"],
 	["nothing_to_do", "sparse"], ["unknown", "cross"]]);
 // What a thread waits for off its processor: text, colour, hatching, names. No colour is that of computing. The last one has all other names.
 const OFF_GROUPS = [

@@ -25,6 +25,7 @@ const CAUSE_TEXTS = new Map([
 	["blocked", ["blocked", "the launching thread is asleep, or waits for I/O, a lock ..."]],
 	["host", ["outside of calls", "not known what the launching thread did there"]],
 	["duet_itself", ["duet itself", "its guest works for itself in the launching thread"]],
+	["profiler_overhead", ["profiler overhead", "the tool that made the recording held the launching thread"]],
 	["runtime", ["launching call", "inside the enqueueing call"]],
 	["submission", ["submission", "the call has returned, the command is not yet submitted"]],
 	["dependency", ["dependency", "waiting for a command of its wait list"]],

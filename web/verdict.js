@@ -11,7 +11,7 @@ import {pick} from "./place.js";
 const MOST_CAUSES = 6, LEAST_SHARE = 0.01; // as duet report prints them
 // Kinds of tracks that show what a thread did in idle time of a cause; of other causes the launching stack has it.
 const KINDS_OF_CAUSE = new Map([["on_cpu", ["samples"]], ["preempted", ["off", "samples"]], ["blocked", ["off"]], ["api_wait", ["calls"]],
-	["api_call", ["calls"]], ["runtime", ["calls"]], ["duet_itself", ["calls"]]]);
+	["api_call", ["calls"]], ["runtime", ["calls"]], ["duet_itself", ["calls"]], ["profiler_overhead", ["calls"]]]);
 
 /** The causes that are shown, the longest first. */
 export function shownCauses(verdict) {

@@ -12,7 +12,6 @@
 #ifndef CUPTI_ABI_TABLES_ONLY
 
 typedef uint32_t cupti_attribute;
-typedef uint32_t cupti_thread_id_type;
 typedef uint32_t cupti_external_kind;
 
 enum {
@@ -92,7 +91,6 @@ enum {
 };
 
 enum {
-	CUPTI_ACTIVITY_OBJECT_THREAD = 2,
 
 	CUPTI_ACTIVITY_COMPUTE_API_CUDA = 1,
 
@@ -121,7 +119,6 @@ enum {
 	CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER = 9,
 
 	CUPTI_ACTIVITY_THREAD_ID_TYPE_DEFAULT = 0,
-	CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM = 1,
 
 	CUPTI_SUBSCRIBER_NAME_MAX_LEN = 53,
 	CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN = 64,
@@ -518,7 +515,6 @@ struct cupti_pc_sampling_stop_params {
 	X(OPTIONAL, cuptiGetGraphId, (CUgraph graph, uint32_t *ret_id)) \
 	X(OPTIONAL, cuptiGetGraphExecId, (CUgraphExec graph_exec, uint32_t *ret_id)) \
 	X(OPTIONAL, cuptiGetLastError, (void)) \
-	X(OPTIONAL, cuptiSetThreadIdType, (cupti_thread_id_type type)) \
 	X(OPTIONAL, cuptiGetThreadIdType, (cupti_thread_id_type *ret_type)) \
 	X(OPTIONAL, cuptiComputeCapabilitySupported, (int major, int minor, int *ret_support)) \
 	X(OPTIONAL, cuptiDeviceSupported, (CUdevice device, int *ret_support)) \

@@ -41,6 +41,7 @@ typedef struct CUpti_Profiler_Host_Object *cupti_host_object;
 typedef int32_t cupti_result;
 typedef uint32_t cupti_domain;
 typedef uint32_t cupti_kind;
+typedef uint32_t cupti_thread_id_type;
 
 enum {
 	CUPTI_SUCCESS = 0,
@@ -92,6 +93,9 @@ enum {
 	CUPTI_ACTIVITY_OVERHEAD_COMMAND_BUFFER_FULL = 6 << 16,
 	CUPTI_ACTIVITY_OVERHEAD_ACTIVITY_BUFFER_REQUEST = 7 << 16,
 	CUPTI_ACTIVITY_OVERHEAD_UVM_ACTIVITY_INIT = 8 << 16,
+
+	CUPTI_ACTIVITY_OBJECT_THREAD = 2,
+	CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM = 1,
 
 	CUPTI_ACTIVITY_MEMCPY_KIND_HTOD = 1,
 	CUPTI_ACTIVITY_MEMCPY_KIND_DTOH = 2,
@@ -830,6 +834,7 @@ struct cupti_chip_name_params {
 	  uint32_t *ret_id)) \
 	X(OPTIONAL, cuptiGetGraphNodeId, (CUgraphNode node, uint64_t *ret_id)) \
 	X(OPTIONAL, cuptiFinalize, (void)) \
+	X(OPTIONAL, cuptiSetThreadIdType, (cupti_thread_id_type type)) \
 	X(OPTIONAL, cuptiPCSamplingSetConfigurationAttribute, \
 	  (struct cupti_pc_sampling_configuration_params *params)) \
 	X(OPTIONAL, cuptiPCSamplingGetConfigurationAttribute, \

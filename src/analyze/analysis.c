@@ -95,6 +95,8 @@ static int on_range(struct sweep *sweep, const struct event_range *row)
 
 	if (!error)
 		error = sweep_note_range(sweep, row);
+	if (!error)
+		error = sweep_take_profiler(sweep, row);
 	return error ? error : sweep_take_overhead(sweep, row);
 }
 

@@ -602,6 +602,12 @@ struct analysis_full {
 	bool is_reported;   /* by the driver; false: estimated from the depth of queues */
 };
 
+/* Overheads in the window with which a profiler held threads of the program. */
+struct analysis_profiler {
+	uint64_t count, ns;                 /* their threads are known */
+	uint64_t threadless, threadless_ns; /* the recording does not name their threads */
+};
+
 /* The program's API calls and its ranges. */
 struct analysis_program {
 	struct analysis_call *calls; /* by class, then largest total first */
@@ -622,6 +628,7 @@ struct analysis_program {
 	struct analysis_range_metric *range_metrics; /* sorted by range, then by series */
 	size_t range_metrics_count;
 	struct analysis_full full;
+	struct analysis_profiler profiler;
 	struct collectives collectives; /* in the window */
 	uint64_t ranges_unbegun;        /* ends of ranges whose begin is not in the trace */
 };

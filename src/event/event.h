@@ -204,6 +204,9 @@ enum event_range_type {
 	RANGE_TYPE_COUNT
 };
 
+/* Category of the ranges of domain "CUPTI" in which a profiler held the thread. */
+#define RANGE_CATEGORY_PROFILER "profiler overhead"
+
 enum event_range_flag {
 	RANGE_OPEN = 1, /* its end was not recorded; `end` is the latest time at which its end could
 			   have been recorded */

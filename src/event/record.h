@@ -256,8 +256,8 @@ struct record_python_code {
 struct record_range {
 	struct record head;
 	uint64_t time;
-	/* START: the id from the interface. PUSH: number of ranges of the domain that the thread
-	 * has open, including this one; 0: not known. */
+	/* START: the id from the interface; of CUPTI, the upper half is the tid, or 0. PUSH: number
+	 * of ranges of the domain that the thread has open, including this one; 0: not known. */
 	uint64_t id;
 	char texts[];
 };

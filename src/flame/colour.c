@@ -48,13 +48,20 @@ static const struct family families[FLAME_CLASS_COUNT] = {
 
 /* 0xRRGGBB on a light page and on a dark page. */
 static const uint32_t cause_colours[CAUSE_COUNT][2] = {
-	[CAUSE_API_WAIT] = {0xf4deb8, 0x644905},    [CAUSE_API_CALL] = {0xe1c846, 0x666c30},
-	[CAUSE_ON_CPU] = {0x49bb89, 0x1f764e},      [CAUSE_PREEMPTED] = {0xea79cf, 0xb82294},
-	[CAUSE_BLOCKED] = {0xfdb96e, 0x4b2702},     [CAUSE_HOST] = {0x92959f, 0x5d696f},
-	[CAUSE_DUET_ITSELF] = {0xe97974, 0xc91e28}, [CAUSE_RUNTIME] = {0xbce0fc, 0x1356b4},
-	[CAUSE_SUBMISSION] = {0x67c6fd, 0x033c5c},  [CAUSE_DEPENDENCY] = {0x9289fc, 0x5a09d8},
-	[CAUSE_LATENCY] = {0xb9934e, 0x3f3223},     [CAUSE_NOTHING_TO_DO] = {0xe7e7e7, 0x4e4949},
+	[CAUSE_API_WAIT] = {0xf4deb8, 0x644905},
+	[CAUSE_API_CALL] = {0xe1c846, 0x666c30},
+	[CAUSE_ON_CPU] = {0x49bb89, 0x1f764e},
+	[CAUSE_PREEMPTED] = {0xea79cf, 0xb82294},
+	[CAUSE_BLOCKED] = {0xfdb96e, 0x4b2702},
+	[CAUSE_HOST] = {0x92959f, 0x5d696f},
+	[CAUSE_DUET_ITSELF] = {0xe97974, 0xc91e28},
+	[CAUSE_RUNTIME] = {0xbce0fc, 0x1356b4},
+	[CAUSE_SUBMISSION] = {0x67c6fd, 0x033c5c},
+	[CAUSE_DEPENDENCY] = {0x9289fc, 0x5a09d8},
+	[CAUSE_LATENCY] = {0xb9934e, 0x3f3223},
+	[CAUSE_NOTHING_TO_DO] = {0xe7e7e7, 0x4e4949},
 	[CAUSE_UNKNOWN] = {0xc4b9bb, 0x262425},
+	[CAUSE_PROFILER_OVERHEAD] = {0x97ff08, 0x32037d},
 };
 
 /* The shades of FLAME_IDLE: 0 for what has no cause, one for each cause, and one for each state of

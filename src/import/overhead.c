@@ -12,18 +12,22 @@
  */
 #include "import/overhead.h"
 
+#include <strings.h>
+
 #include "base/array.h"
 #include "event/event.h"
 #include "import/target.h"
 
-int import_overhead_make(struct import_target *target, const char *name, uint64_t begin_ns,
-			 uint64_t end_ns, struct event_range *ret_range)
+int import_overhead_make(struct import_target *target, const char *name, bool is_profiler,
+			 uint64_t begin_ns, uint64_t end_ns, struct event_range *ret_range)
 {
 	struct event_range row = {.begin = begin_ns, .end = end_ns, .type = RANGE_START};
 	int error = import_target_text(target, "CUPTI", &row.domain_string);
 
 	if (!error)
 		error = import_target_text(target, name, &row.name_string);
+	if (!error && is_profiler)
+		error = import_target_text(target, RANGE_CATEGORY_PROFILER, &row.category_string);
 	*ret_range = row;
 	return error;
 }
@@ -45,4 +49,29 @@ const char *import_overhead_name(int64_t kind)
 	if (kind == 1)
 		return "compiling for the GPU";
 	return array_text(names, ARRAY_COUNT(names), (size_t)(kind >> 16) - 1, "other overhead");
+}
+
+/* Names of PyTorch, of Nsight Systems, and those above. */
+bool import_overhead_is_profiler(const char *name)
+{
+	static const char *const names[] = {
+		"Buffer Flush",
+		"CUPTI Buffer Flush",
+		"flushing CUPTI's buffers",
+		"Instrumentation",
+		"CUPTI Instrumentation",
+		"instrumenting code",
+		"Resource",
+		"CUPTI Resource Management",
+		"CUPTI's own resources",
+		"Activity Buffer Request",
+		"requesting CUPTI's buffers",
+		"UVM Activity Init",
+		"starting to record unified memory",
+	};
+
+	for (size_t i = 0; i < ARRAY_COUNT(names); i++)
+		if (strcasecmp(name, names[i]) == 0)
+			return true;
+	return false;
 }

@@ -460,6 +460,21 @@ static void say_hidden(const struct report *report, const struct finding *findin
 	    share, kernels, table_noun(kernels, "kernel", "kernels"));
 }
 
+static void say_profiler(const struct report *report, const struct finding *finding,
+			 struct sentence *sentence)
+{
+	const uint64_t ns = finding_value(finding, "overhead_ns");
+
+	(void)report;
+	say(sentence,
+	    "the recording tool itself held launching threads for %s of the idle time (%.1f %% of "
+	    "the wall): the program without it has fewer and shorter gaps, so do not compare these "
+	    "times with those of other runs; record fewer kinds of events, or start after its "
+	    "initialization",
+	    format_duration(ns).text,
+	    100.0 * (double)ns / (double)finding_value(finding, "wall_ns"));
+}
+
 static const struct {
 	void (*say)(const struct report *report, const struct finding *finding,
 		    struct sentence *sentence);
@@ -485,6 +500,7 @@ static const struct {
 	[FINDING_LATE_RANKS] = {say_late_ranks},
 	[FINDING_LAUNCH_BOUND] = {say_launch_bound},
 	[FINDING_COMMAND_BUFFER_FULL] = {say_full_buffers},
+	[FINDING_PROFILER_OVERHEAD] = {say_profiler},
 	[FINDING_COPY_BOUND] = {say_copy_bound},
 };
 

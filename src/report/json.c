@@ -235,6 +235,7 @@ int report_write_json(const struct report *report, struct json_writer *json)
 	report_write_queues(report, json);
 	report_write_calls(report, json);
 	report_write_full(report, json);
+	report_write_profiler(report, json);
 	if (!error)
 		error = report_write_by(report, json);
 	if (!error)

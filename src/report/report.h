@@ -138,6 +138,8 @@ void report_write_calls(const struct report *report, struct json_writer *json);
 void report_say_full(const struct report *report, struct sentence *sentence);
 /* The key "command_buffer_full"; nothing if no launch waited for that. */
 void report_write_full(const struct report *report, struct json_writer *json);
+/* The key "profiler_overhead"; nothing if the recording has no overhead of a profiler. */
+void report_write_profiler(const struct report *report, struct json_writer *json);
 
 /* ---- report/groups.c ---- */
 

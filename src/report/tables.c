@@ -540,11 +540,35 @@ static void put_full(const struct report *report)
 	putchar('\n');
 }
 
+/* Overheads of the tool that made the recording. Those without a thread explain no idle time. */
+static void put_profiler(const struct report *report)
+{
+	const struct analysis_profiler *profiler = &report->analysis->program.profiler;
+	struct sentence text = {0};
+
+	if (!profiler->count && !profiler->threadless)
+		return;
+	say(&text, "the recording tool took %s in %" PRIu64 " %s",
+	    format_duration(profiler->ns + profiler->threadless_ns).text,
+	    profiler->count + profiler->threadless,
+	    table_noun(profiler->count + profiler->threadless, "overhead", "overheads"));
+	if (profiler->threadless)
+		say(&text,
+		    "; %" PRIu64 " of them (%s) %s no thread in the recording and %s no idle time",
+		    profiler->threadless, format_duration(profiler->threadless_ns).text,
+		    table_noun(profiler->threadless, "has", "have"),
+		    table_noun(profiler->threadless, "explains", "explain"));
+	printf("  ");
+	sentence_put_wrapped(text.text, 2, 4, report_columns(report));
+	putchar('\n');
+}
+
 void report_put_calls(const struct report *report)
 {
 	table_put(report, &call_tables[ANALYSIS_CALL_RUNTIME].table,
 		  rows_of_class(report, ANALYSIS_CALL_RUNTIME));
 	put_full(report);
+	put_profiler(report);
 	for (unsigned int i = ANALYSIS_CALL_OPERATOR; i < ANALYSIS_CALL_CLASSES; i++)
 		table_put(report, &call_tables[i].table,
 			  rows_of_class(report, (enum analysis_call_class)i));
@@ -562,6 +586,21 @@ void report_write_full(const struct report *report, struct json_writer *json)
 	json_pair_u64(json, "ns", full->ns);
 	json_pair_u64(json, "longest_ns", full->longest_ns);
 	json_pair_bool(json, "estimated", !full->is_reported);
+	json_object_end(json);
+}
+
+void report_write_profiler(const struct report *report, struct json_writer *json)
+{
+	const struct analysis_profiler *profiler = &report->analysis->program.profiler;
+
+	if (!profiler->count && !profiler->threadless)
+		return;
+	json_newline(json);
+	json_pair_object(json, "profiler_overhead");
+	json_pair_u64(json, "count", profiler->count);
+	json_pair_u64(json, "ns", profiler->ns);
+	json_pair_u64(json, "threadless", profiler->threadless);
+	json_pair_u64(json, "threadless_ns", profiler->threadless_ns);
 	json_object_end(json);
 }
 

@@ -22,7 +22,8 @@ import check_processors  # noqa: E402
 
 KERNELS = {"kernel"}
 COPIES = {"read", "write", "copy", "fill", "map", "unmap", "migrate"}
-CAUSES = ("api_wait", "api_call", "on_cpu", "preempted", "blocked", "host", "duet_itself", "runtime", "submission", "dependency", "latency",
+CAUSES = ("api_wait", "api_call", "on_cpu", "preempted", "blocked", "host", "duet_itself", "profiler_overhead", "runtime", "submission",
+          "dependency", "latency",
           "nothing_to_do", "unknown")
 # Samples of anything else, page faults, say nothing of where the time went.
 TIME_SOURCES = {"cpu-clock", "task-clock", "thread-state", "cycles", "ref-cycles"}
@@ -50,10 +51,10 @@ class Trace:
         self.calls_of, self.going = functools.cache(self.calls_of), functools.cache(self.going)
         self.things = {}
         self.api, self.launches, self.executions, self.waits, self.losses = [], [], [], [], []
-        self.samples, self.switches, self.instructions = [], [], []
+        self.samples, self.switches, self.instructions, self.ranges = [], [], [], []
         lists = {"api": self.api, "launch": self.launches, "execution": self.executions,
                  "dependency": self.waits, "loss": self.losses, "cpu_sample": self.samples,
-                 "switch": self.switches, "instruction_sample": self.instructions, "range": [],
+                 "switch": self.switches, "instruction_sample": self.instructions, "range": self.ranges,
                  "counter": []}
         for line in lines:
             row = json.loads(line)
@@ -134,7 +135,7 @@ class Trace:
         moments = [row["begin"] for row in self.api] + [row["enter"] for row in self.launches]
         moments += [row.get("started", row["seen"]) for row in self.executions]
         moments += [row["time"] for row in self.waits + self.samples + self.switches]
-        moments += [row["begin"] for row in self.instructions]
+        moments += [row["begin"] for row in self.instructions + self.ranges]
         return min(moments, default=0)
 
     def last(self):
@@ -144,7 +145,7 @@ class Trace:
             if is_timed(row):
                 moments.append(row["ended"])
         moments += [row["time"] for row in self.waits + self.samples + self.switches]
-        moments += [row["begin"] for row in self.instructions]
+        moments += [row["begin"] for row in self.instructions] + [row["end"] for row in self.ranges]
         return max(moments, default=0)
 
     def device_of(self, execution):
@@ -238,11 +239,18 @@ class Trace:
         return code["name"] if code and code["name"] else "[unknown kernel]"
 
     def calls_of(self, thread):
-        """(begin, kind, end, waits, function) of a thread's calls (kind 0), launches (1) and sections of a guest (2)."""
+        """(begin, kind, end, waits, function) of a thread's calls (kind 0), launches (1) and sections of a guest (2), and
+        overheads of a profiler (3)."""
         calls = [(row["begin"], 2 if row["type"] == API_DUET else 0, row["end"], row["type"] == API_WAIT, row["function"])
                  for row in self.api if row["thread"] == thread and row["type"] not in API_FUNCTIONS]
+        calls += [(begin, 3, end, False, "") for begin, end in self.overheads_of(thread)]
         return calls + [(row["enter"], 1, row["exit"], bool(row["flags"] & BLOCKING), row["function"])
                         for row in self.launches if row["thread"] == thread]
+
+    def overheads_of(self, thread):
+        return [(row["begin"], row["end"]) for row in self.ranges
+                if row["thread"] == thread and row["domain"] == "CUPTI" and row["type"] == "start_stop"
+                and row.get("category") == "profiler overhead" and row["begin"] < row["end"] and not row.get("open")]
 
     def lost_switches(self):
         """Those that the kernel did not report are closed by rows."""
@@ -366,16 +374,22 @@ class Trace:
     def call_at(self, thread, moment, before):
         """The call that the thread was in, of those that began before the launch did."""
         inside = [call for call in self.calls_of(thread)
-                  if call[0] <= moment < call[2] and call[0] < before and call[1] != 2]
+                  if call[0] <= moment < call[2] and call[0] < before and call[1] < 2]
         return min(inside, default=None)
 
-    def is_in_section(self, thread, moment):
-        """Whether a guest worked for itself in the thread then, also inside of a call."""
-        return any(call[1] == 2 and call[0] <= moment < call[2] for call in self.calls_of(thread))
+    def section_at(self, thread, moment):
+        """The cause if a guest worked for itself in the thread then, or a profiler did, also inside of a call. The first
+        of several counts, and an overhead before a section that begins with it."""
+        inside = [(call[0], -call[1]) for call in self.calls_of(thread) if call[1] > 1 and call[0] <= moment < call[2]]
+        return {2: "duet_itself", 3: "profiler_overhead"}[-min(inside)[1]] if inside else None
+
+    def is_in_overhead(self, thread, moment):
+        return any(begin <= moment < end for begin, end in self.overheads_of(thread))
 
     def thread_state(self, thread, moment, before, since):
-        if self.is_in_section(thread, moment):
-            return "duet_itself"
+        section = self.section_at(thread, moment)
+        if section:
+            return section
         call = self.call_at(thread, moment, before)
         if call:
             return "api_wait" if call[3] else "api_call"
@@ -505,9 +519,9 @@ def cause(trace, commands, in_flight, dark, begin, moment):
         state = "unknown"
         if launch and not is_dark(dark, before, enter):
             state = trace.thread_state(launch["thread"], moment, launch["enter"], max(before, begin))
-        return state if not is_first or state in ("api_wait", "api_call", "duet_itself") else "nothing_to_do"
+        return state if not is_first or state in ("api_wait", "api_call", "duet_itself", "profiler_overhead") else "nothing_to_do"
     if moment < leave:
-        return "runtime"
+        return "profiler_overhead" if launch and trace.is_in_overhead(launch["thread"], moment) else "runtime"
     submitted = trace.submitted(row)
     if submitted is None:
         was_queued = known_launch(row) and not launch and "queued" in row  # an importer added the launch
@@ -561,6 +575,8 @@ def idle(trace, commands, in_flight, dark, begin, end):
         moments.update((row["begin"], row["end"]))
     for row in trace.launches:
         moments.update((row["enter"], row["exit"]))
+    for row in trace.ranges:
+        moments.update((row["begin"], row["end"]))
     moments.update(row["time"] for row in trace.switches + trace.samples)
     moments.update(moment for loss in trace.switch_losses() for moment in loss)
     for a, b in elementary(moments, begin, end):
@@ -1090,7 +1106,7 @@ def check_threads(comparison, trace, begin, end, windowed, report):
         if not seen or not known:
             comparison.equal(f"thread {id} is not known", len(rows) == 1 and "on_cpu_ns" in rows[0], False)
             continue
-        calls = [call[0] for call in trace.calls_of(id) if call[0] >= min(seen)]
+        calls = [call[0] for call in trace.calls_of(id) if call[0] >= min(seen) and call[1] != 3]
         exits = [one["time"] for one in trace.switches if one["reason"] == "exited" and one["previous"] == id]
         last = min(exits) if exits else max(*seen, *calls, thread.get("end_ns", end))
         sums = {"on_cpu_ns": 0, "blocked_ns": 0, "preempted_ns": 0, "unknown_ns": 0}

@@ -40,6 +40,10 @@ def random_thread(generator, lines, process, thread, state):
         if generator.random() < state["sections"]:
             begin = generator.randrange(now, now + length + 2)
             lines.append(f"call {thread} {begin} {begin + generator.choice((0, 1, 4, 60))} duet s{generator.randrange(2)}")
+        if state["overheads"] and state["overheads"].random() < 0.3:
+            begin = state["overheads"].randrange(now, now + length + 2)
+            lines.append(f"range {thread} {begin} {begin + state['overheads'].choice((0, 1, 4, 60, 500))} o domain=CUPTI"
+                         " type=start category=profiler%20overhead")
         now += length
 
 
@@ -282,6 +286,8 @@ def random_addresses(seed):
 def random_trace(seed):
     generator = random.Random(seed)
     state = {"queues": generator.randrange(1, 5), "next": 0,
+             # a generator of its own, so that a seed has the same trace without them
+             "overheads": random.Random(-seed) if seed % 3 == 1 else None,
              "calls": generator.choice((0.1, 0.4, 0.97)), "sections": generator.choice((0, 0.2, 0.6)), "crowd": 0, "switches": seed % 2,
              "used": {}, "again": generator.choice((0.01, 0.3)) if seed % 7 == 3 else 0}
     if seed % 6 == 5:

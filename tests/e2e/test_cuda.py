@@ -255,6 +255,14 @@ with t.case("the program's time in CUPTI is recorded as ranges"):
     one = recorded(work(kernels=4, laps=2, pace_ms=20))
     ranges = {row["name"]: row for row in one.report["ranges"]}
     t.equal(ranges["loading a function at its first use"]["count"], 2, f"functions that are loaded: {list(ranges)}")
+    kinds = {row["name"]: (row.get("category"), row["thread"]) for row in one.document["ranges"]}
+    launching = {row["thread"] for row in one.document["launches"]}
+    t.true(kinds["loading a function at its first use"] in [(None, thread) for thread in launching], f"the driver's, in the launching thread: {kinds}")
+    t.equal(kinds["asking for a buffer"][0], "profiler overhead", "the profiler's")
+    held = one.report["profiler_overhead"]
+    t.equal(held["count"] + held["threadless"], ranges["asking for a buffer"]["count"], f"counted: {held}")
+    one = recorded(work(kernels=4, laps=2, pace_ms=20), "fail_cuptiSetThreadIdType=1")
+    t.equal({row["thread"] for row in one.document["ranges"]}, {0}, "ids of pthreads name no thread")
     t.true(all(row["domain"] == "CUPTI" for row in ranges.values()), "domain")
     t.true(all(0 <= row["begin"] <= row["end"] <= one.report["wall_ns"] for row in one.document["ranges"]),
            f"within the recording: {one.document['ranges'][:3]}")

@@ -371,6 +371,23 @@ with t.case("chrome: a full command buffer is found in the launch around it, wha
         t.equal([row["count"] for row in document["ranges"]], [1, 1], f"the ranges of CUPTI: {document['ranges']}")
         t.equal(len(document["processes"]), processes, "no process of the profiler's own time")
 
+with t.case("chrome: the profiler's own time is a cause if the file has its thread"):
+    t.wanted()
+    for pid, tid, ns, threadless_ns in ((1, 1, 34000, 0), (-1, 0, 0, 34000), (1, 0, 0, 34000)):
+        events = [runtime_call("cudaLaunchKernel", 1, 0, 1), kernel("a", 0, 5, 1, 10), runtime_call("cudaMalloc", 1, 20, 2, 40),
+                  runtime_call("cudaLaunchKernel", 1, 100, 3, 9), kernel("a", 0, 112, 3, 10),
+                  *({"ph": "X", "cat": "overhead", "name": name, "pid": pid, "tid": tid, "ts": begin, "dur": length}
+                    for name, begin, length in (("Buffer Flush", 50, 20), ("Instrumentation", 80, 10), ("Activity Buffer Request", 103, 4),
+                                                ("Lazy Function Loading", 30, 10)))]
+        for order in (events, events[::-1]):
+            document = t.report(imported("chrome", written("held.json", json.dumps({"traceEvents": order}))))
+            got = document["devices"][0]["idle_causes"]
+            t.equal(got["profiler_overhead"], ns, f"{pid} {tid}: the loading of a function is the driver's")
+            # 45 us before the call, between the overheads and behind them
+            t.equal((got["api_call"], got["host"], got["runtime"]), (30000, 25000, 5000 + 1000) if ns else (40000, 45000, 9000 + 1000), "the rest")
+            t.equal(document["profiler_overhead"], {"count": 3 if ns else 0, "ns": ns, "threadless": 0 if ns else 3, "threadless_ns": threadless_ns},
+                    "their sums")
+
 with t.case("chrome: time in a stream capture is a cause of its own"):
     t.wanted()
     events = [runtime_call("cudaLaunchKernel", 1, 0, 1), kernel("a", 0, 5, 1, 10),

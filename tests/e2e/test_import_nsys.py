@@ -31,7 +31,7 @@ STRINGS = ["", "void saxpy<float>(float*)", "saxpy", "gemm", "cudaLaunchKernel_v
            "cudaDeviceSynchronize_v3020", "cudaEventQuery_v3020", "cudaGraphLaunch_v10000", "cudaMemsetAsync_ptsz_v7000",
            "cudaLaunchKernel", "main", "/opt/app/prog", "0x7f11", "/usr/lib/libcupti.so.12", "ioctl", "work", "python3",
            "Command Buffer Full", "registered text", "cudaStreamBeginCapture_v10000", "cudaStreamEndCapture_v10000",
-           "cudaMalloc_v3020", "{\"bytes\": 64}", "do_syscall_64", "[kernel.kallsyms]", "cudaStreamSynchronize_v3020"]
+           "cudaMalloc_v3020", "TLS allocation", "{\"bytes\": 64}", "do_syscall_64", "[kernel.kallsyms]", "cudaStreamSynchronize_v3020"]
 ID = {value: number for number, value in enumerate(STRINGS)}
 
 # columns of schema 3.24, in its order
@@ -411,6 +411,20 @@ with t.case("ranges, overheads, memory and metrics"):
     values = {name: [row["value"] for row in document["counters"] if row["series"] == number]
               for name, number in series.items()}
     t.equal(values, {"gpu.memory.allocated": [1000, 600], "nsys.sms_active": [10, 90]}, "counters")
+
+with t.case("overheads of the profiler itself have a thread, and are not the driver's"):
+    t.wanted()
+    main = thread(PID, TID)
+    overhead = "CUPTI_ACTIVITY_KIND_OVERHEAD"
+    rows = [(overhead, dict(start=3000 + 10 * kind, end=3000 + 11 * kind, globalTid=main, nameId=0, overheadType=kind)) for kind in range(2, 11)]
+    rows += [("PROFILER_OVERHEAD", dict(start=3200, end=3250, globalTid=main, nameId=ID["TLS allocation"], overheadType=0)),
+             ("PROFILER_OVERHEAD", dict(start=3300, end=3307, globalTid=thread(PID, 0), nameId=ID["TLS allocation"], overheadType=0))]
+    trace = imported(database("overheads.sqlite", ALL + rows, {**TABLES, "PROFILER_OVERHEAD": TABLES[overhead]}))
+    document = document_of(trace)
+    tids = {row["id"]: row["tid"] for row in document["threads"]}
+    held = {row["end"] - row["begin"]: tids.get(row["thread"], 0) for row in document["ranges"] if row.get("category") == "profiler overhead"}
+    t.equal(held, {3: TID, 4: TID, 5: TID, 9: TID, 10: TID, 50: TID, 7: 0}, "lengths and threads of the profiler's")
+    t.equal(t.report(trace)["profiler_overhead"], {"count": 6, "ns": 3 + 4 + 5 + 9 + 10 + 50, "threadless": 1, "threadless_ns": 7}, "their sums")
 
 with t.case("a file is recognized; several files become one trace"):
     paths = []

@@ -60,6 +60,7 @@ def idle_of(device):
     kinds = device.get("idle_kinds", {})
     launched = kinds.get("unknown", {}).get("launched_not_started", 0)
     return {"call": causes["api_wait"] + causes["api_call"], "launching": causes["runtime"],
+            "profiler": causes["profiler_overhead"],
             "launched": causes["submission"] + causes["dependency"] + causes["latency"] + launched,
             "host": causes["host"] + causes["on_cpu"] + causes["preempted"] + causes["blocked"],
             "outside": causes["nothing_to_do"], "no_call": causes["unknown"] - launched}
@@ -75,6 +76,7 @@ def idle_calls_of(device):
 def wanted_idle(idle):
     """The reader's classes in the same form."""
     return {"call": idle["call"] + idle["os_call"], "launching": idle["launching"], "launched": idle["launched"],
+            "profiler": idle.get("profiler", 0),
             "host": idle["function"] + idle["nothing"], "outside": idle["before_first"] + idle["after_last"],
             "no_call": idle["no_call"] + idle["in_flight"]}
 

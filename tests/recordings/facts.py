@@ -53,18 +53,41 @@ def segments_of(calls):
     return segments
 
 
-class Threads:
-    """What each thread did, looked up by time."""
+def divide_spans(spans, begin, end):
+    """The parts of [begin, end) inside of any of the spans, and those outside, in two lists."""
+    inside, outside = [], []
+    for start, stop in sorted(spans):
+        start, stop = max(start, begin), min(stop, end)
+        if start < stop:
+            outside.append((begin, start))
+            inside.append((start, stop))
+            begin = stop
+    return inside, [(start, stop) for start, stop in [*outside, (begin, end)] if start < stop]
 
-    def __init__(self, calls):
+
+class Threads:
+    """What each thread did, looked up by time. An overhead of the profiler takes precedence over calls."""
+
+    def __init__(self, calls, profiler):
+        self.profiler = profiler
         by_thread = collections.defaultdict(list)
         for call in calls:
             by_thread[(call.process, call.thread)].append(call)
         self.segments = {key: segments_of(rows) for key, rows in by_thread.items()}
         self.begins = {key: [row[0] for row in rows] for key, rows in self.segments.items()}
 
+    def split(self, key, begin, end, idle):
+        """Adds the time in which the profiler held the thread; returns the rest as a list of (begin, end)."""
+        inside, outside = divide_spans(self.profiler.get(key, ()), begin, end)
+        idle.classes["profiler"] += sum(stop - start for start, stop in inside)
+        return outside
+
     def divide(self, key, begin, end, idle):
         """Adds the time from begin to end to the classes, by what the thread (process, thread) did."""
+        for start, stop in self.split(key, begin, end, idle):
+            self.divide_calls(key, start, stop, idle)
+
+    def divide_calls(self, key, begin, end, idle):
         rest = end - begin
         position = max(0, bisect.bisect_right(self.begins[key], begin) - 1)
         for segment_begin, segment_end, inner in self.segments[key][position:]:
@@ -77,8 +100,8 @@ class Threads:
         idle.classes["nothing"] += rest
 
 
-IDLE_CLASSES = ("before_first", "call", "os_call", "function", "nothing", "launching", "launched", "no_call",
-                "after_last", "in_flight")
+IDLE_CLASSES = ("before_first", "call", "os_call", "function", "nothing", "profiler", "launching", "launched",
+                "no_call", "after_last", "in_flight")
 
 
 class Idle:
@@ -145,7 +168,7 @@ def divide_gap(recording, command, begin, threads, idle):
     enter = min(max(call.start, begin), command.start)
     leave = min(max(call.end, enter), command.start)
     threads.divide((call.process, call.thread), begin, enter, idle)
-    classes["launching"] += leave - enter
+    classes["launching"] += sum(stop - start for start, stop in threads.split((call.process, call.thread), enter, leave, idle))
     classes["launched"] += command.start - leave
 
 
@@ -176,7 +199,8 @@ def facts_of_device(recording, commands, threads, window):
     busy = union_ns((row.start, row.end) for row in commands)
     total = sum(row.end - row.start for row in commands)
     return {"commands": len(commands), "queues": len({row.queue for row in commands}), "sum_ns": total,
-            "busy_ns": busy, "overlap_ns": total - busy, "idle": idle.classes,
+            "busy_ns": busy, "overlap_ns": total - busy,
+            "idle": {name: length for name, length in idle.classes.items() if length or name != "profiler"},
             "idle_calls": [[shorten(name), length] for name, length in top(idle.calls, 3)],
             "idle_functions": [[shorten(name), length] for name, length in top(idle.functions, 3)]}
 
@@ -202,7 +226,7 @@ def facts_of(recording):
     for row in commands:
         of_kind[row.kind, row.direction].append(row)
         by_device[str(row.device)].append(row)
-    threads = Threads(recording.steps + calls)
+    threads = Threads(recording.steps + calls, recording.profiler)
     facts = {
         "format": recording.form, "begin_ns": window[0], "end_ns": window[1],
         "kernels": count_and_sum(of_kind["kernel", None]),

@@ -10,6 +10,7 @@ COPY_DIRECTIONS = {1: "HtoD", 2: "DtoH", 3: "array", 4: "array", 5: "array", 6: 
                    9: "HtoH", 10: "peer", 11: "migrate", 12: "migrate", 13: "migrate"}
 OVERHEADS = {2: "JIT", 3: "flush", 4: "instrumentation", 6: "module load", 7: "lazy function load",
              8: "command buffer full"}
+PROFILER_TYPES = {3, 4, 5, 9, 10}  # the others are the driver's
 OPERATOR_NUMBERS = re.compile(", (?:seq|op_id|sizes) = ")
 VERSION_SUFFIX = re.compile(r"(_v\d+)?(_ptsz|_ptds)?$")
 CALL_STACK_TWIN = 67
@@ -138,8 +139,14 @@ def read_threads(base, recording):
     for start, is_in in rows_of(base, "SCHED_EVENTS", "start", "isSchedIn"):
         recording.switches += not is_in
         recording.see(start)
-    for start, end, kind in rows_of(base, "CUPTI_ACTIVITY_KIND_OVERHEAD", "start", "end", "overheadType"):
-        recording.add_overhead(OVERHEADS.get(kind, str(kind)), start, end)
-    profiler = rows_of(base, "PROFILER_OVERHEAD", "start", "end")
+    profiler = rows_of(base, "PROFILER_OVERHEAD", "start", "end", "globalTid")
     if profiler:
-        recording.more["profiler_overhead"] = [len(profiler), sum(end - start for start, end in profiler)]
+        recording.more["profiler_overhead"] = [len(profiler), sum(end - start for start, end, _ in profiler)]
+    for start, end, kind, thread in rows_of(base, "CUPTI_ACTIVITY_KIND_OVERHEAD", "start", "end", "overheadType",
+                                            "globalTid"):
+        recording.add_overhead(OVERHEADS.get(kind, str(kind)), start, end)
+        if kind in PROFILER_TYPES:
+            profiler.append((start, end, thread))
+    for start, end, thread in profiler:
+        recording.see(start, end)
+        recording.profiler[process_of(thread), thread_of(thread)].append((start, end))

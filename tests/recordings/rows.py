@@ -42,6 +42,8 @@ class Recording:
         self.switches = 0
         self.rank = None
         self.overheads = collections.defaultdict(lambda: [0, 0])
+        # overheads of the profiler itself by (process, thread): [(start, end)]
+        self.profiler = collections.defaultdict(list)
         self.collectives = []
         # moments of rows that are neither commands nor calls
         self.first = []

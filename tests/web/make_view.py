@@ -20,7 +20,7 @@ WEB = os.path.join(os.path.dirname(os.path.dirname(HERE)), "web")
 CHUNK = 16384
 SECTION_BYTES = 1 << 20
 CAUSES = ["api_wait", "api_call", "on_cpu", "preempted", "blocked", "host", "runtime", "submission",
-          "dependency", "latency", "nothing_to_do", "unknown", "duet_itself"]
+          "dependency", "latency", "nothing_to_do", "unknown", "duet_itself", "profiler_overhead"]
 PATH = 16
 
 

@@ -70,7 +70,7 @@ await test("a reason says what it means, a place where it is in the source", () 
 await test("a device that was not measured is neither busy nor idle", () => {
 	assert.deepEqual(pathsOf(flameOfUnmeasured(100)), ["all > not measured = 100"]);
 	const model = new Model({tracks: [{kind: "device", name: "gpu", unmeasured: "no times"}, {kind: "device", name: "gpu"}]});
-	assert.deepEqual(model.tracks.map((track) => model.itemName(track, 12)), ["not measured", "idle: unknown"]);
+	assert.deepEqual(model.tracks.map((track) => model.itemName(track, 13)), ["not measured", "idle: unknown"]);
 });
 
 end();

@@ -34,13 +34,20 @@ struct account_active {
 const char *account_cause_name(enum account_cause cause)
 {
 	static const char *const names[CAUSE_COUNT] = {
-		[CAUSE_API_WAIT] = "api_wait",       [CAUSE_API_CALL] = "api_call",
-		[CAUSE_ON_CPU] = "on_cpu",           [CAUSE_PREEMPTED] = "preempted",
-		[CAUSE_BLOCKED] = "blocked",         [CAUSE_HOST] = "host",
-		[CAUSE_DUET_ITSELF] = "duet_itself", [CAUSE_RUNTIME] = "runtime",
-		[CAUSE_SUBMISSION] = "submission",   [CAUSE_DEPENDENCY] = "dependency",
-		[CAUSE_LATENCY] = "latency",         [CAUSE_NOTHING_TO_DO] = "nothing_to_do",
+		[CAUSE_API_WAIT] = "api_wait",
+		[CAUSE_API_CALL] = "api_call",
+		[CAUSE_ON_CPU] = "on_cpu",
+		[CAUSE_PREEMPTED] = "preempted",
+		[CAUSE_BLOCKED] = "blocked",
+		[CAUSE_HOST] = "host",
+		[CAUSE_DUET_ITSELF] = "duet_itself",
+		[CAUSE_RUNTIME] = "runtime",
+		[CAUSE_SUBMISSION] = "submission",
+		[CAUSE_DEPENDENCY] = "dependency",
+		[CAUSE_LATENCY] = "latency",
+		[CAUSE_NOTHING_TO_DO] = "nothing_to_do",
 		[CAUSE_UNKNOWN] = "unknown",
+		[CAUSE_PROFILER_OVERHEAD] = "profiler_overhead",
 	};
 
 	return array_text(names, ARRAY_COUNT(names), cause, "unknown");
@@ -56,6 +63,7 @@ const char *account_cause_text(enum account_cause cause)
 		[CAUSE_BLOCKED] = "blocked",
 		[CAUSE_HOST] = "outside of calls",
 		[CAUSE_DUET_ITSELF] = "duet itself",
+		[CAUSE_PROFILER_OVERHEAD] = "profiler overhead",
 		[CAUSE_RUNTIME] = "launching call",
 		[CAUSE_SUBMISSION] = "submission to the device",
 		[CAUSE_DEPENDENCY] = "waiting for another command",
@@ -77,6 +85,7 @@ const char *account_cause_meaning(enum account_cause cause)
 		[CAUSE_BLOCKED] = "asleep, or for I/O, locks …",
 		[CAUSE_HOST] = "not known what it did",
 		[CAUSE_DUET_ITSELF] = "its guest, in the same thread",
+		[CAUSE_PROFILER_OVERHEAD] = "the recording tool held the launching thread",
 		[CAUSE_RUNTIME] = "inside the enqueueing call",
 		[CAUSE_SUBMISSION] = "returned, not yet submitted",
 		[CAUSE_DEPENDENCY] = "of its wait list",
@@ -327,9 +336,10 @@ static void add_cause(struct account *account, const struct account_command *com
 		  end);
 }
 
-/* The launching call, with the part in which the command buffer was full. */
-static void add_runtime(struct account *account, const struct account_command *command,
-			uint64_t enter, uint64_t exit)
+/* A part of the launching call without overheads of a profiler, with the part in which the command
+ * buffer was full. */
+static void add_launching(struct account *account, const struct account_command *command,
+			  uint64_t enter, uint64_t exit)
 {
 	const uint64_t begin = clamp(command->full_begin, enter, exit);
 	const uint64_t end = clamp(command->full_end, begin, exit);
@@ -340,6 +350,36 @@ static void add_runtime(struct account *account, const struct account_command *c
 			  .cause = CAUSE_RUNTIME, .finer = CAUSE_RUNTIME, .is_full = true},
 		  begin, end);
 	add_cause(account, command, CAUSE_RUNTIME, end, exit);
+}
+
+struct launching {
+	struct account *account;
+	const struct account_command *command;
+	uint64_t at; /* the call is divided up to here */
+};
+
+static void on_launching(void *context, enum calls_state state, uint64_t until)
+{
+	struct launching *launching = context;
+
+	if (state == CALLS_PROFILER)
+		add_cause(launching->account, launching->command, CAUSE_PROFILER_OVERHEAD,
+			  launching->at, until);
+	else
+		add_launching(launching->account, launching->command, launching->at, until);
+	launching->at = until;
+}
+
+/* The launching call. The sums of `calls` are not exact inside of it. */
+static void add_runtime(struct account *account, const struct account_command *command,
+			uint64_t enter, uint64_t exit)
+{
+	struct launching launching = {.account = account, .command = command, .at = enter};
+
+	if (command->overheads)
+		calls_walk(command->overheads, enter, exit, on_launching, &launching);
+	else
+		add_launching(account, command, enter, exit);
 }
 
 /* Whether the thread's calls explain [begin, end). They do not if any of it is untimed: the calls
@@ -403,7 +443,7 @@ static void pass_calls(const struct gap *gap)
 		account->error = account->on_calls(account->context, account, &piece);
 }
 
-/* Time in calls and in duet's own code. Returns the rest of the length. */
+/* Time in calls, in duet's own code and in a profiler. Returns the rest of the length. */
 static uint64_t add_calls(struct gap *gap, uint64_t length)
 {
 	const struct account_command *command = gap->command;
@@ -414,12 +454,15 @@ static uint64_t add_calls(struct gap *gap, uint64_t length)
 	uint64_t wait = clamp(last.wait_ns - first.wait_ns, 0, length);
 	uint64_t call = clamp(last.call_ns - first.call_ns, 0, length - wait);
 	uint64_t duet = clamp(last.duet_ns - first.duet_ns, 0, length - wait - call);
+	uint64_t profiler =
+		clamp(last.profiler_ns - first.profiler_ns, 0, length - wait - call - duet);
 
 	gap_add(gap, gap->is_after ? gap->rest : CAUSE_API_WAIT, wait);
 	gap_add(gap, gap->is_after ? gap->rest : CAUSE_API_CALL, call);
 	gap_add(gap, gap->is_after ? gap->rest : CAUSE_DUET_ITSELF, duet);
+	gap_add(gap, gap->is_after ? gap->rest : CAUSE_PROFILER_OVERHEAD, profiler);
 	pass_calls(gap);
-	return length - wait - call - duet;
+	return length - wait - call - duet - profiler;
 }
 
 static void add_state_piece(struct gap *gap)
@@ -436,7 +479,7 @@ static void add_state_piece(struct gap *gap)
 /* Adds [begin, end) before the launch was entered, or after the last command, by what the launching
  * thread did. Time outside of calls has the cause `rest`: CAUSE_NOTHING_TO_DO before the first
  * command and after the last, otherwise CAUSE_HOST, which the thread's switches divide further.
- * Time in duet's own code is CAUSE_DUET_ITSELF. */
+ * Time in duet's own code is CAUSE_DUET_ITSELF, and that in a profiler CAUSE_PROFILER_OVERHEAD. */
 static void add_thread_state(struct account *account, const struct account_command *command,
 			     uint64_t begin, uint64_t end, enum account_cause rest, bool is_after)
 {

@@ -25,6 +25,7 @@ enum account_cause {
 	CAUSE_BLOCKED,
 	CAUSE_HOST,
 	CAUSE_DUET_ITSELF,
+	CAUSE_PROFILER_OVERHEAD,
 	CAUSE_RUNTIME,
 	CAUSE_SUBMISSION,
 	CAUSE_DEPENDENCY,
@@ -53,6 +54,8 @@ struct account_command {
 	bool has_launch, has_queued, has_submitted;
 	bool has_call;        /* a recorded function launched it; imported launches may lack one */
 	uint64_t enter, exit; /* the launch's */
+	/* Overheads of a profiler in the launching thread, and nothing else; NULL: none. */
+	const struct calls *overheads;
 	/* A part of that call in which the command buffer was full; 0, 0: none. */
 	uint64_t full_begin, full_end;
 	uint64_t queued, submitted;

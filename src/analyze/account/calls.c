@@ -43,6 +43,8 @@ static uint64_t *part_of(struct calls_sum *sum, enum calls_state state)
 {
 	if (state == CALLS_DUET)
 		return &sum->duet_ns;
+	if (state == CALLS_PROFILER)
+		return &sum->profiler_ns;
 	return state == CALLS_WAIT ? &sum->wait_ns : &sum->call_ns;
 }
 
@@ -51,6 +53,12 @@ static void add_sum(struct calls_sum *sum, const struct calls_sum *more)
 	sum->wait_ns += more->wait_ns;
 	sum->call_ns += more->call_ns;
 	sum->duet_ns += more->duet_ns;
+	sum->profiler_ns += more->profiler_ns;
+}
+
+static bool is_section(enum calls_state state)
+{
+	return state == CALLS_DUET || state == CALLS_PROFILER;
 }
 
 static int append_span(struct calls *calls, uint64_t begin, uint64_t end, enum calls_state state)
@@ -71,13 +79,13 @@ static int append_span(struct calls *calls, uint64_t begin, uint64_t end, enum c
 
 /* Appends a call again, without the part [begin, end) that belongs to a section. */
 static int cut_span(struct calls *calls, const struct calls_span *span, uint64_t begin,
-		    uint64_t end)
+		    uint64_t end, enum calls_state section)
 {
 	const uint64_t first = larger(span->begin, begin), last = smaller(span->end, end);
 	int error = append_span(calls, span->begin, smaller(span->end, begin), span->state);
 
 	if (!error)
-		error = append_span(calls, first, last, CALLS_DUET);
+		error = append_span(calls, first, last, section);
 	return error ? error : append_span(calls, larger(span->begin, end), span->end, span->state);
 }
 
@@ -92,7 +100,7 @@ static int append_again(struct calls *calls, const struct calls_span *span)
 }
 
 /* Removes the last few calls that overlap a section and appends them again in pieces around it. */
-static int add_section(struct calls *calls, uint64_t begin, uint64_t end)
+static int add_section(struct calls *calls, uint64_t begin, uint64_t end, enum calls_state section)
 {
 	struct calls_span around[AROUND_MAX];
 	size_t count = 0;
@@ -105,24 +113,24 @@ static int add_section(struct calls *calls, uint64_t begin, uint64_t end)
 	while (count && !error) {
 		const struct calls_span *span = &around[--count];
 
-		error = append_span(calls, begin, smaller(span->begin, end), CALLS_DUET);
+		error = append_span(calls, begin, smaller(span->begin, end), section);
 		begin = larger(begin, smaller(span->begin, end));
 		if (error)
 			break;
-		error = span->state == CALLS_DUET || span->is_merged
+		error = is_section(span->state) || span->is_merged
 				? append_again(calls, span)
-				: cut_span(calls, span, begin, end);
+				: cut_span(calls, span, begin, end, section);
 		begin = larger(begin, smaller(span->end, end));
 	}
-	return error ? error : append_span(calls, begin, end, CALLS_DUET);
+	return error ? error : append_span(calls, begin, end, section);
 }
 
 int calls_add(struct calls *calls, uint64_t begin, uint64_t end, enum calls_state state)
 {
 	const struct calls_span *last = calls->count ? &calls->spans[calls->count - 1] : NULL;
 
-	if (last && state == CALLS_DUET)
-		return add_section(calls, begin, end);
+	if (last && is_section(state))
+		return add_section(calls, begin, end, state);
 	return append_span(calls, last ? larger(begin, last->end) : begin, end, state);
 }
 
@@ -171,10 +179,12 @@ void calls_walk(const struct calls *calls, uint64_t begin, uint64_t end,
 			uint64_t wait = begin + span->inside.wait_ns;
 			uint64_t call = wait + span->inside.call_ns;
 			uint64_t duet = call + span->inside.duet_ns;
+			uint64_t profiler = duet + span->inside.profiler_ns;
 
 			on_piece(context, CALLS_WAIT, wait < until ? wait : until);
 			on_piece(context, CALLS_CALL, call < until ? call : until);
 			on_piece(context, CALLS_DUET, duet < until ? duet : until);
+			on_piece(context, CALLS_PROFILER, profiler < until ? profiler : until);
 			on_piece(context, CALLS_OUTSIDE, until);
 		} else {
 			on_piece(context, span->state, until);
@@ -183,6 +193,17 @@ void calls_walk(const struct calls *calls, uint64_t begin, uint64_t end,
 	}
 	if (begin < end)
 		on_piece(context, CALLS_OUTSIDE, end);
+}
+
+void calls_drop(struct calls *calls, uint64_t time)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < calls->count; i++)
+		if (calls->spans[i].end > time)
+			calls->spans[count++] = calls->spans[i];
+	calls->count = count;
+	calls->limit = count > CALLS_LIMIT / 2 ? 2 * count : CALLS_LIMIT;
 }
 
 bool calls_is_full(const struct calls *calls)

@@ -11,12 +11,13 @@
 
 /* Time inside calls from the thread's start up to a moment. */
 struct calls_sum {
-	uint64_t wait_ns; /* inside calls that wait for the device */
-	uint64_t call_ns; /* inside other calls */
-	uint64_t duet_ns; /* inside a guest's own sections, even inside of a call */
+	uint64_t wait_ns;     /* inside calls that wait for the device */
+	uint64_t call_ns;     /* inside other calls */
+	uint64_t duet_ns;     /* inside a guest's own sections, even inside of a call */
+	uint64_t profiler_ns; /* inside overheads of a profiler, even inside of a call */
 };
 
-enum calls_state { CALLS_OUTSIDE, CALLS_WAIT, CALLS_CALL, CALLS_DUET };
+enum calls_state { CALLS_OUTSIDE, CALLS_WAIT, CALLS_CALL, CALLS_DUET, CALLS_PROFILER };
 
 struct calls_span {
 	uint64_t begin, end;
@@ -26,8 +27,8 @@ struct calls_span {
 	struct calls_sum inside;
 };
 
-/* The calls of one thread. If calls nest, the outermost counts. A guest's section takes precedence
- * over calls. */
+/* The calls of one thread. If calls nest, the outermost counts. Sections, which are a guest's or
+ * overheads of a profiler, take precedence over calls. If sections overlap, the first counts. */
 struct calls {
 	struct calls_span *spans; /* sorted, disjoint */
 	size_t count, capacity, limit;
@@ -48,6 +49,9 @@ struct calls_sum calls_until(const struct calls *calls, uint64_t time);
 void calls_walk(const struct calls *calls, uint64_t begin, uint64_t end,
 		void (*on_piece)(void *context, enum calls_state state, uint64_t until),
 		void *context);
+
+/* Removes the spans that end by `time`; calls_until and calls_walk are exact from then on. */
+void calls_drop(struct calls *calls, uint64_t time);
 
 /* Whether there are enough spans to make calls_compact worthwhile. */
 bool calls_is_full(const struct calls *calls);

@@ -122,7 +122,8 @@ static void on_call(void *context, enum calls_state state, uint64_t until)
 {
 	static const enum account_cause causes[] = {[CALLS_WAIT] = CAUSE_API_WAIT,
 						    [CALLS_CALL] = CAUSE_API_CALL,
-						    [CALLS_DUET] = CAUSE_DUET_ITSELF};
+						    [CALLS_DUET] = CAUSE_DUET_ITSELF,
+						    [CALLS_PROFILER] = CAUSE_PROFILER_OVERHEAD};
 	struct gap *gap = context;
 
 	if (state == CALLS_OUTSIDE && gap->has_away)

@@ -76,8 +76,7 @@ static void merge(struct thread_called *called, const uint64_t *kept, size_t kep
 	called->count = count;
 }
 
-/* The begin of the earliest gap that is still open. */
-static uint64_t earliest_gap(const struct analysis *analysis)
+uint64_t sweep_earliest_gap(const struct analysis *analysis)
 {
 	uint64_t earliest = UINT64_MAX;
 
@@ -137,7 +136,7 @@ void sweep_compact_called(struct sweep *sweep, struct thread_called *called, uin
 
 	if (called->count < (called->limit ? called->limit : MIN_CALLED))
 		return;
-	drop_old(called, earliest_gap(sweep->analysis));
+	drop_old(called, sweep_earliest_gap(sweep->analysis));
 	merge(called, sweep->per_thread.kept, kept_count,
 	      now > sweep->delay_ns ? now - sweep->delay_ns : 0);
 	if (called->count >= MAX_CALLED && is_functions)

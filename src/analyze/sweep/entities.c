@@ -154,6 +154,7 @@ static int make_threads(struct sweep *sweep)
 
 		calls_init(&sweep->per_thread.calls[i]);
 		calls_init(&sweep->per_thread.states[i].away);
+		calls_init(&sweep->per_thread.states[i].overheads);
 		sweep->per_thread.states[i].watched_ns = sweep->per_thread.states[i].since_ns =
 			UINT64_MAX;
 		sweep->per_thread.times[i].first_ns = sweep->per_thread.times[i].away_since_ns =

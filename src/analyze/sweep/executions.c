@@ -89,6 +89,8 @@ static void describe_way(struct sweep *sweep, const struct joined *joined,
 	if (launch->thread < sweep->entities.threads.count) {
 		command->calls = &sweep->per_thread.calls[launch->thread];
 		command->away = &sweep->per_thread.states[launch->thread].away;
+		if (sweep->per_thread.states[launch->thread].overheads.count)
+			command->overheads = &sweep->per_thread.states[launch->thread].overheads;
 		command->watched_ns = sweep->per_thread.states[launch->thread].watched_ns;
 		command->thread = launch->thread;
 	}

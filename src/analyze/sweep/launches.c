@@ -3,15 +3,16 @@
  * analyze/sweep/launches.c - calls of the program, and the commands that they launch
  *
  * Runs in:  our own process, in all commands that read a trace
- * Gets:     rows of calls and launches
+ * Gets:     rows of calls and launches, overheads of a profiler
  * Gives:    open commands to the join, calls to their threads
- * Owns:     nothing
+ * Owns:     the overheads of each thread since the earliest gap that is still open
  * Fails:    -ENOMEM, errors of the observer
  */
 #include "analyze/sweep/sweep.h"
 #include "analyze/sweep/waited_launches.h"
 
 #include <errno.h>
+#include <string.h>
 
 /* Calls of a runtime are inside of functions and operators. */
 static bool is_function(const struct event_api *row)
@@ -19,16 +20,17 @@ static bool is_function(const struct event_api *row)
 	return row->type == API_TYPE_FUNCTION || row->type == API_TYPE_OPERATOR;
 }
 
-static int add_span(struct sweep *sweep, size_t thread, const struct event_api *row, bool is_launch)
+/* section: CALLS_OUTSIDE for calls and launches. */
+static int add_span(struct sweep *sweep, size_t thread, const struct event_api *row, bool is_launch,
+		    enum calls_state section)
 {
+	const bool is_section = section != CALLS_OUTSIDE;
 	int error;
-
-	const bool is_section = row->type == API_TYPE_DUET;
 
 	if (thread == sweep->entities.threads.count)
 		return 0;
 	error = sweep_state_called(sweep, thread, row->begin);
-	if (!error)
+	if (!error && section != CALLS_PROFILER)
 		error = sweep_thread_called(sweep, thread, row);
 	if (error || is_function(row))
 		return error ? error : sweep_note_function(sweep, thread, row);
@@ -44,7 +46,7 @@ static int add_span(struct sweep *sweep, size_t thread, const struct event_api *
 		return error;
 	sweep_compact_calls(sweep, &sweep->per_thread.calls[thread], row->begin);
 	return calls_add(&sweep->per_thread.calls[thread], row->begin, row->end,
-			 is_section                   ? CALLS_DUET
+			 is_section                   ? section
 			 : row->type == API_TYPE_WAIT ? CALLS_WAIT
 						      : CALLS_CALL);
 }
@@ -154,6 +156,52 @@ static int skip_launch(struct sweep *sweep, const struct event_launch *row, size
 	return note_launcher(sweep, row, 0);
 }
 
+/* Overheads kept per thread. In a gap with more, the first ones inside of the launching call are
+ * not known: their time is that of the call. */
+enum { MAX_OVERHEADS = 1 << 16 };
+
+static void count_overhead(struct analysis *analysis, const struct event_range *row,
+			   bool has_thread)
+{
+	struct analysis_profiler *profiler = &analysis->program.profiler;
+	const uint64_t begin = larger(row->begin, analysis->from_ns);
+	const uint64_t end = smaller(row->end, analysis->to_ns);
+
+	if (begin >= end)
+		return;
+	*(has_thread ? &profiler->count : &profiler->threadless) += 1;
+	*(has_thread ? &profiler->ns : &profiler->threadless_ns) += end - begin;
+}
+
+static bool is_overhead(const struct model *model, const struct event_range *row)
+{
+	return row->category_string && row->type == RANGE_START && !(row->flags & RANGE_OPEN) &&
+	       strcmp(model_text(model, row->category_string, ""), RANGE_CATEGORY_PROFILER) == 0 &&
+	       strcmp(model_text(model, row->domain_string, ""), "CUPTI") == 0;
+}
+
+/* Without a thread it is not known which launches waited for it. */
+int sweep_take_profiler(struct sweep *sweep, const struct event_range *row)
+{
+	const size_t thread = entity_index_find(&sweep->entities.threads, row->thread);
+	const bool has_thread = thread < sweep->entities.threads.count;
+	const struct event_api section = {.begin = row->begin, .end = row->end};
+	struct calls *overheads = &sweep->per_thread.states[thread].overheads;
+	int error;
+
+	if (!is_overhead(sweep->analysis->model, row))
+		return 0;
+	count_overhead(sweep->analysis, row, has_thread);
+	if (!has_thread || row->begin >= row->end)
+		return 0;
+	if (calls_is_full(overheads))
+		calls_drop(overheads, sweep_earliest_gap(sweep->analysis));
+	if (overheads->count >= MAX_OVERHEADS)
+		calls_drop(overheads, overheads->spans[overheads->count / 2].end);
+	error = calls_add(overheads, row->begin, row->end, CALLS_PROFILER);
+	return error ? error : add_span(sweep, thread, &section, false, CALLS_PROFILER);
+}
+
 int sweep_take_call(struct sweep *sweep, const struct event_api *row)
 {
 	size_t thread = entity_index_find(&sweep->entities.threads, row->thread);
@@ -161,7 +209,7 @@ int sweep_take_call(struct sweep *sweep, const struct event_api *row)
 
 	if (row->type == API_TYPE_DUET) {
 		sweep_count_section(sweep, row);
-		return add_span(sweep, thread, row, false);
+		return add_span(sweep, thread, row, false, CALLS_DUET);
 	}
 	error = sweep_count_call(sweep, sweep->entities.thread_process[thread], row, false);
 	sweep->analysis->processes[sweep->entities.thread_process[thread]].has_calls = true;
@@ -178,7 +226,7 @@ int sweep_take_call(struct sweep *sweep, const struct event_api *row)
 		correlate_signal(&sweep->join.correlate,
 				 model_process_of(sweep->analysis->model, row->thread),
 				 (uint32_t)thread, row);
-	return add_span(sweep, thread, row, false);
+	return add_span(sweep, thread, row, false, CALLS_OUTSIDE);
 }
 
 /* A part of a batch has no execution of its own and does not count as a command: the batch does. */
@@ -223,7 +271,7 @@ int sweep_take_launch(struct sweep *sweep, const struct event_launch *row)
 		sweep_note_wait(sweep, thread, &call);
 		sweep_count_waited(sweep, thread, &call);
 	}
-	error = add_span(sweep, thread, &call, true);
+	error = add_span(sweep, thread, &call, true, CALLS_OUTSIDE);
 	return error ? error : sweep_note_launch(sweep, thread, row, place);
 }
 

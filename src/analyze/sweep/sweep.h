@@ -103,6 +103,7 @@ struct thread_state {
 	uint32_t captures;                       /* streams that it captures */
 	uint32_t capture;                        /* as in struct analysis_state; 0: none */
 	uint64_t batch_enter, batch_correlation; /* its last launch of a batch; 0: none */
+	struct calls overheads; /* a profiler's; only those that an open idle gap may still need */
 	struct thread_called called;
 	struct thread_called functions; /* the innermost ones, with calls between them */
 	/* in the order of their end; only those that an open idle gap may still need */
@@ -386,6 +387,8 @@ int sweep_observe_part(struct sweep *sweep, const struct observed_part *part);
 /* ---- sweep/launches.c ---- */
 
 int sweep_take_call(struct sweep *sweep, const struct event_api *row);
+/* Takes a range. An overhead of a profiler is subtracted from its thread's calls and states. */
+int sweep_take_profiler(struct sweep *sweep, const struct event_range *row);
 int sweep_take_launch(struct sweep *sweep, const struct event_launch *row);
 int sweep_scout_launch(struct sweep *sweep, const struct event_launch *row);
 
@@ -688,6 +691,8 @@ int sweep_on_calls(struct sweep *sweep, size_t device, const struct account_piec
 void sweep_compact_called(struct sweep *sweep, struct thread_called *called, uint64_t now,
 			  bool is_functions);
 /* The part of the calls that is in [begin, end). */
+/* The begin of the earliest gap that is still open. */
+uint64_t sweep_earliest_gap(const struct analysis *analysis);
 struct observed_part thread_call_overlap(const struct thread_call *call, uint64_t begin,
 					 uint64_t end);
 
@@ -711,7 +716,7 @@ int sweep_end_capture(struct sweep *sweep, size_t thread, const struct event_api
 /* Marks the thread's calls from this time on as in a capture, or as in none. */
 int sweep_mark_capture(struct thread_called *called, uint64_t time_ns, uint32_t capture);
 
-/* ---- sweep/full_buffers.c ---- */
+/* ---- sweep/overheads.c ---- */
 
 /* Takes a range that the driver reports. */
 int sweep_take_overhead(struct sweep *sweep, const struct event_range *row);

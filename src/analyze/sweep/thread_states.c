@@ -273,6 +273,7 @@ void sweep_states_fini(struct sweep *sweep)
 
 	for (size_t i = 0; sweep->per_thread.states && i <= sweep->entities.threads.count; i++) {
 		calls_fini(&sweep->per_thread.states[i].away);
+		calls_fini(&sweep->per_thread.states[i].overheads);
 		free(sweep->per_thread.states[i].moments);
 		free(sweep->per_thread.states[i].called.calls);
 		free(sweep->per_thread.states[i].functions.calls);

@@ -21,6 +21,7 @@
 #include "analyze/text/findings_private.h"
 #include "analyze/verdict/verdict.h"
 #include "base/array.h"
+#include "base/number.h"
 
 #define MIN_SMALL       100 /* transfers: fewer cannot save a millisecond at 10 us each */
 #define MIN_TINY        100
@@ -393,8 +394,7 @@ static bool find_tiny(const struct analysis *analysis, size_t device, struct fin
 	return true;
 }
 
-/* Samples of a single kernel without a visible launch may come from one that runs for a long time.
- */
+/* Samples of one kernel without a visible launch may come from one that runs for a long time. */
 bool findings_has_hidden(const struct analysis *analysis, size_t device)
 {
 	const struct analysis_hidden *hidden = &analysis->devices[device].hidden;
@@ -416,6 +416,18 @@ static bool find_hidden(const struct analysis *analysis, size_t device, struct f
 	return true;
 }
 
+/* Idle time that only the recording has. Below 1 % of the wall it does not matter. */
+static bool find_profiler(const struct analysis *analysis, size_t device, struct finding *finding)
+{
+	const struct account *account = &analysis->devices[device].account;
+	const uint64_t ns = finding->cost_ns = account->causes[CAUSE_PROFILER_OVERHEAD];
+
+	finding_add_number(finding, "overhead_ns", ns);
+	finding_add_number(finding, "idle_ns", account->idle_ns);
+	finding_add_number(finding, "wall_ns", account->wall_ns);
+	return ns && is_share(ns, account->idle_ns, 5) && is_share(ns, account->wall_ns, 1);
+}
+
 static const struct {
 	enum finding_kind kind;
 	bool (*find)(const struct analysis *analysis, size_t device, struct finding *finding);
@@ -432,6 +444,7 @@ static const struct {
 	{FINDING_TINY_KERNELS, find_tiny},
 	{FINDING_HIDDEN_LAUNCHES, find_hidden},
 	{FINDING_COPY_BOUND, find_copy_bound},
+	{FINDING_PROFILER_OVERHEAD, find_profiler},
 };
 
 static int find_of_devices(const struct analysis *analysis, struct findings *findings)
@@ -674,11 +687,8 @@ static int find_full_buffers(const struct analysis *analysis, struct findings *f
 
 	if (!full->is_reported || !is_share(full->thread_ns, wall_of(analysis), 10))
 		return 0;
-	for (size_t i = 0; i <= analysis->devices_count; i++) {
-		const uint64_t idle_ns = idle_for_full_buffers(analysis, i);
-
-		found.cost_ns = idle_ns > found.cost_ns ? idle_ns : found.cost_ns;
-	}
+	for (size_t i = 0; i <= analysis->devices_count; i++)
+		found.cost_ns = larger(found.cost_ns, idle_for_full_buffers(analysis, i));
 	finding_add_number(&found, "launches", full->launches);
 	finding_add_number(&found, "waited_ns", full->ns);
 	finding_add_number(&found, "longest_ns", full->longest_ns);

@@ -35,6 +35,7 @@
 	KIND(HIDDEN_LAUNCHES, hidden_launches)         \
 	KIND(COMPILE_TIME, compile_time)               \
 	KIND(COMMAND_BUFFER_FULL, command_buffer_full) \
+	KIND(PROFILER_OVERHEAD, profiler_overhead)     \
 	KIND(COPY_BOUND, copy_bound)
 
 #define FINDING_KIND(KIND, name) FINDING_##KIND,

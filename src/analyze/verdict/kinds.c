@@ -714,6 +714,8 @@ enum verdict_kind verdict_kind_of_path(enum account_cause cause)
 	switch (cause) {
 	case CAUSE_DUET_ITSELF:
 		return VERDICT_DUET_ITSELF;
+	case CAUSE_PROFILER_OVERHEAD:
+		return VERDICT_PROFILER_OVERHEAD;
 	case CAUSE_RUNTIME:
 		return VERDICT_LAUNCH_CALL;
 	case CAUSE_SUBMISSION:

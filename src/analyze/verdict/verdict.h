@@ -54,6 +54,7 @@ struct frames;
 	X(LAUNCHED_NOT_STARTED, launched_not_started) \
 	X(OTHER_RANK, other_rank)                     \
 	X(DUET_ITSELF, duet_itself)                   \
+	X(PROFILER_OVERHEAD, profiler_overhead)       \
 	X(UNKNOWN, unknown)
 
 enum verdict_kind {

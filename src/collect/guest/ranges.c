@@ -269,6 +269,17 @@ static bool take_attributes(struct injected *injected, const char *text, struct 
 	return true;
 }
 
+/* CUPTI's records come from threads of its own, and name the thread that they are about. */
+static uint32_t thread_of_cupti(const struct injected *injected, uint64_t id)
+{
+	const uint32_t tid = (uint32_t)(id >> 32);
+
+	for (uint32_t i = 0; tid && i < injected->region.ring_count; i++)
+		if (injected->rings[i].thread.ns_tid == tid)
+			return injected->rings[i].thread.id;
+	return 0;
+}
+
 bool ranges_take(struct injected *injected, struct injected_ring *ring, const struct record *head)
 {
 	const struct record_range *record = (const struct record_range *)head;
@@ -289,6 +300,8 @@ bool ranges_take(struct injected *injected, struct injected_ring *ring, const st
 				   .thread = ring->thread.id,
 				   .domain_string = string_of(injected, texts[0]),
 				   .name_string = string_of(injected, texts[1])};
+	if (half.of == RANGE_OF_CUPTI)
+		half.thread = thread_of_cupti(injected, record->id);
 	if (has_attributes && !take_attributes(injected, texts[2], &half))
 		return false;
 	if (type == RANGE_MARK)

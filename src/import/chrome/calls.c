@@ -126,55 +126,33 @@ int chrome_on_slice(struct chrome *chrome, const struct chrome_event *event)
 
 /* ---- slices of a B and an E event ---- */
 
-/* Returns the index + 1 of a free place; 0 if memory has run out. */
-static uint32_t take_open(struct chrome *chrome)
-{
-	uint32_t taken = chrome->free_open;
-
-	if (taken) {
-		chrome->free_open = chrome->open[taken - 1].below;
-		return taken;
-	}
-	if (array_grow(chrome->open, chrome->open_capacity, chrome->open_count + 1))
-		return 0;
-	return (uint32_t)++chrome->open_count;
-}
-
 int chrome_on_begin(struct chrome *chrome, const struct chrome_event *event)
 {
 	struct event_launch call = {0};
+	struct event_api slice = {0};
 	struct chrome_thread *row;
-	uint32_t taken;
 	int error = chrome_find_row(chrome, event, &row);
 
 	if (!error)
 		error = make_call(chrome, event, row, &call);
 	if (error)
 		return error;
-	taken = take_open(chrome);
-	if (!taken)
-		return -ENOMEM;
-	chrome->open[taken - 1] = (struct open_row){.row = {.begin = call.enter,
-							    .thread = call.thread,
-							    .function_string = call.function_string,
-							    .type = chrome_call_type(event)},
-						    .below = row->open};
-	row->open = taken;
-	return 0;
+	slice.begin = call.enter;
+	slice.thread = call.thread;
+	slice.function_string = call.function_string;
+	slice.type = chrome_call_type(event);
+	return open_slices_push(&chrome->open, &row->open, &slice);
 }
 
 static int end_slice(struct chrome *chrome, struct chrome_thread *row, uint64_t end_ns,
 		     uint32_t number)
 {
-	uint32_t taken = row->open;
-	struct open_row *slice = &chrome->open[taken - 1];
-	int error = chrome_slices_find(chrome->scan.slices, number, &slice->row.stack);
+	struct event_api *slice = open_slices_top(&chrome->open, row->open);
+	int error = chrome_slices_find(chrome->scan.slices, number, &slice->stack);
 
-	slice->row.end = end_ns > slice->row.begin ? end_ns : slice->row.begin;
-	row->open = slice->below;
-	slice->below = chrome->free_open;
-	chrome->free_open = taken;
-	return error ? error : import_target_call(chrome->target, &slice->row);
+	slice->end = end_ns > slice->begin ? end_ns : slice->begin;
+	open_slices_pop(&chrome->open, &row->open);
+	return error ? error : import_target_call(chrome->target, slice);
 }
 
 int chrome_on_end(struct chrome *chrome, const struct chrome_event *event)

@@ -27,14 +27,25 @@
 #include "import/source.h"
 #include "import/target.h"
 
-/* The driver's or the profiler's own time: the file has no thread of it. */
+/* The driver's or the profiler's own time. PyTorch writes -1 and 0 if the thread is not known. */
 static int on_overhead(struct chrome *chrome, const struct chrome_event *event)
 {
 	const uint64_t begin_ns = chrome_time(chrome, event->ts_ns.value);
+	struct event_range row = {.begin = begin_ns,
+				  .end = begin_ns + (uint64_t)event->dur_ns.value};
+	struct chrome_thread *thread;
 
+	if (chrome_number_of(string_builder_text(&event->pid), 0) &&
+	    chrome_number_of(string_builder_text(&event->tid), 0)) {
+		int error = chrome_find_row(chrome, event, &thread);
+
+		if (error)
+			return error;
+		row.process = thread->process;
+		row.thread = thread->thread;
+	}
 	return chrome_overheads_add(&chrome->overheads, chrome->target,
-				    string_builder_text(&event->name), begin_ns,
-				    begin_ns + (uint64_t)event->dur_ns.value);
+				    string_builder_text(&event->name), &row);
 }
 
 /* ---- the second pass ---- */
@@ -200,7 +211,7 @@ static void chrome_fini(struct chrome *chrome)
 	hash_map_fini(&chrome->tids);
 	free(chrome->strings);
 	free(chrome->rows);
-	free(chrome->open);
+	open_slices_fini(&chrome->open);
 }
 
 static int read_chrome(struct import_source *source, struct import_target *target)
@@ -210,6 +221,7 @@ static int read_chrome(struct import_source *source, struct import_target *targe
 	bool is_cut;
 	int error = chrome_unmatched_new(&chrome.unmatched);
 
+	open_slices_init(&chrome.open, sizeof(struct event_api), 0);
 	if (!error)
 		error = import_sequences_new(&chrome.sequences);
 	if (!error)

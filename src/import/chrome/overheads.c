@@ -27,13 +27,16 @@ void chrome_overheads_fini(struct chrome_overheads *overheads)
 }
 
 int chrome_overheads_add(struct chrome_overheads *overheads, struct import_target *target,
-			 const char *name, uint64_t begin_ns, uint64_t end_ns)
+			 const char *name, const struct event_range *row)
 {
-	struct event_range row;
-	int error = import_overhead_make(target, name, begin_ns, end_ns, &row);
+	struct event_range range;
+	int error = import_overhead_make(target, name, import_overhead_is_profiler(name),
+					 row->begin, row->end, &range);
 
+	range.process = row->process;
+	range.thread = row->thread;
 	return error ? error
-		     : array_append(overheads->list, overheads->capacity, overheads->count, row);
+		     : array_append(overheads->list, overheads->capacity, overheads->count, range);
 }
 
 void chrome_overheads_add_process(struct chrome_overheads *overheads, uint32_t process)
@@ -47,7 +50,8 @@ int chrome_overheads_write(struct chrome_overheads *overheads, struct import_tar
 	int error = 0;
 
 	for (size_t i = 0; i < overheads->count && !error; i++) {
-		overheads->list[i].process = overheads->has_more ? 0 : overheads->process;
+		if (!overheads->list[i].thread)
+			overheads->list[i].process = overheads->has_more ? 0 : overheads->process;
 		error = import_target_range(target, &overheads->list[i]);
 	}
 	return error;

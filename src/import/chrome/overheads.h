@@ -13,7 +13,7 @@
 struct import_target;
 
 struct chrome_overheads {
-	struct event_range *list; /* owned; without a process */
+	struct event_range *list; /* owned; most without a process */
 	size_t count, capacity;
 	uint32_t process; /* the process that makes calls of a runtime; 0: none so far */
 	bool has_more;    /* several processes make such calls */
@@ -21,9 +21,9 @@ struct chrome_overheads {
 
 void chrome_overheads_fini(struct chrome_overheads *overheads);
 
-/* Errors: -ENOMEM. */
+/* row: its begin, end, process and thread, as far as the file has them. Errors: -ENOMEM. */
 int chrome_overheads_add(struct chrome_overheads *overheads, struct import_target *target,
-			 const char *name, uint64_t begin_ns, uint64_t end_ns);
+			 const char *name, const struct event_range *row);
 
 /* Adds a process that makes calls of a runtime. */
 void chrome_overheads_add_process(struct chrome_overheads *overheads, uint32_t process);

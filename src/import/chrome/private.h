@@ -17,6 +17,7 @@
 #include "import/chrome/overheads.h"
 #include "import/chrome/scan.h"
 #include "import/chrome/join/unmatched.h"
+#include "import/common/open_slices.h"
 #include "import/faults.h"
 
 /* Tids that are not numbers get ids from here on; no thread of Linux has such an id. */
@@ -24,15 +25,8 @@
 
 struct chrome_thread {
 	uint32_t process, thread; /* ids */
-	uint32_t open;            /* index + 1 of the innermost open slice */
+	uint32_t open;            /* stack of chrome.open */
 	bool is_known;
-};
-
-/* A slice whose B event was read, and whose E event was not. */
-struct open_row {
-	struct event_api row;
-	uint32_t below; /* index + 1 of the slice around it on its row, or of the next free place;
-			   0: none */
 };
 
 struct import_sequences;
@@ -48,10 +42,8 @@ struct chrome {
 	struct chrome_captures captures;
 	struct chrome_unmatched *unmatched;
 	struct import_sequences *sequences;
-	struct open_row *open;
-	size_t open_count, open_capacity;
-	uint32_t free_open; /* index + 1 */
-	uint32_t absent;    /* function name of launches that are not in the file */
+	struct open_slices open; /* struct event_api of B events without their E events */
+	uint32_t absent;         /* function name of launches that are not in the file */
 	struct chrome_overheads overheads;
 	uint32_t number; /* number of the current event */
 	uint64_t commands, made_up, unbalanced, left_out, captured, without_event;

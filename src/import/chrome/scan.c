@@ -135,50 +135,28 @@ static int on_slice(struct chrome_scan *scan, const struct chrome_event *event)
 	return error ? error : chrome_slices_add(scan->slices, &slice);
 }
 
-/* Returns the index + 1 of a free place; 0 if memory has run out. */
-static uint32_t take_open(struct chrome_scan *scan)
-{
-	uint32_t taken = scan->free_open;
-
-	if (taken) {
-		scan->free_open = scan->open[taken - 1].below;
-		return taken;
-	}
-	if (array_grow(scan->open, scan->open_capacity, scan->open_count + 1))
-		return 0;
-	return (uint32_t)++scan->open_count;
-}
-
 static int on_begin(struct chrome_scan *scan, const struct chrome_event *event)
 {
 	struct chrome_slice slice = {0};
-	uint32_t taken;
 	int error = make_slice(scan, event, &slice);
 
 	if (error)
 		return error;
 	slice.has_correlation = false; /* no exporter writes launches this way */
-	taken = take_open(scan);
-	if (!taken || array_grow(scan->innermost, scan->innermost_capacity, slice.row))
+	if (array_grow(scan->innermost, scan->innermost_capacity, slice.row))
 		return -ENOMEM;
-	scan->open[taken - 1] =
-		(struct chrome_open_slice){.slice = slice, .below = scan->innermost[slice.row - 1]};
-	scan->innermost[slice.row - 1] = taken;
-	return 0;
+	return open_slices_push(&scan->open, &scan->innermost[slice.row - 1], &slice);
 }
 
 static int end_slice(struct chrome_scan *scan, uint32_t row, int64_t end_ns, uint32_t number)
 {
-	uint32_t taken = scan->innermost[row - 1];
-	struct chrome_open_slice *open = &scan->open[taken - 1];
+	struct chrome_slice *slice = open_slices_top(&scan->open, scan->innermost[row - 1]);
 
-	if (end_ns > open->slice.begin_ns)
-		open->slice.end_ns = end_ns;
-	open->slice.number = number;
-	scan->innermost[row - 1] = open->below;
-	open->below = scan->free_open;
-	scan->free_open = taken;
-	return chrome_slices_add(scan->slices, &open->slice);
+	if (end_ns > slice->begin_ns)
+		slice->end_ns = end_ns;
+	slice->number = number;
+	open_slices_pop(&scan->open, &scan->innermost[row - 1]);
+	return chrome_slices_add(scan->slices, slice);
 }
 
 static int on_end(struct chrome_scan *scan, const struct chrome_event *event)
@@ -331,6 +309,7 @@ int chrome_scan_read(struct chrome_scan *scan, struct import_source *source,
 						      .on_document = on_document};
 	int error = chrome_slices_new(&scan->slices);
 
+	open_slices_init(&scan->open, sizeof(struct chrome_slice), 0);
 	scan->last_ns = INT64_MIN;
 	scan->least_ns = INT64_MAX;
 	if (!error)
@@ -376,5 +355,5 @@ void chrome_scan_fini(struct chrome_scan *scan)
 	string_builder_fini(&scan->key);
 	string_builder_fini(&scan->last_key);
 	free(scan->innermost);
-	free(scan->open);
+	open_slices_fini(&scan->open);
 }

@@ -12,17 +12,12 @@
 #include "import/chrome/collectives.h"
 #include "import/chrome/names.h"
 #include "import/chrome/slices.h"
+#include "import/common/open_slices.h"
 
 struct chrome_arrows;
 struct chrome_launches;
 struct import_source;
 struct import_target;
-
-/* A slice whose E event was not read yet. */
-struct chrome_open_slice {
-	struct chrome_slice slice;
-	uint32_t below; /* index + 1 of the slice around it on its row, or of the next free place */
-};
 
 struct chrome_scan {
 	struct chrome_names names;
@@ -33,11 +28,9 @@ struct chrome_scan {
 	struct string_table rows; /* keys of threads: pid and tid */
 	struct string_builder key, last_key;
 	uint32_t last_row;   /* row of last_key */
-	uint32_t *innermost; /* by id of a thread - 1: index + 1 of its innermost open slice */
+	uint32_t *innermost; /* by id of a thread - 1: its stack of `open` */
 	size_t innermost_capacity;
-	struct chrome_open_slice *open;
-	size_t open_count, open_capacity;
-	uint32_t free_open;        /* index + 1 */
+	struct open_slices open;   /* struct chrome_slice of B events without their E events */
 	int64_t first_ns, last_ns; /* earliest and latest event; first_ns is at most 0 */
 	int64_t least_ns;          /* earliest event; INT64_MAX: none */
 	uint32_t events;

@@ -322,9 +322,18 @@ static int64_t overhead_kind(int64_t type)
 	return type == 2 ? 1 : type > 2 && type < 64 ? (type - 2) << 16 : 0;
 }
 
+/* The rows of one table. */
+struct overheads {
+	struct nsys *nsys;
+	bool is_profiler; /* Nsight Systems itself took the time */
+};
+
 static int on_overhead(void *context, const struct sqlite_cursor *row)
 {
-	struct nsys *nsys = context;
+	const struct overheads *overheads = context;
+	struct nsys *nsys = overheads->nsys;
+	const char *of_type =
+		import_overhead_name(overhead_kind(sqlite_cursor_number(row, OVERHEAD_TYPE)));
 	const uint64_t global = (uint64_t)sqlite_cursor_number(row, OVERHEAD_THREAD);
 	struct event_range range;
 	uint64_t begin_ns, end_ns;
@@ -336,10 +345,13 @@ static int on_overhead(void *context, const struct sqlite_cursor *row)
 	if (strncmp(name, "CUPTI: ", 7) == 0) /* it is the domain, too */
 		name += 7;
 	if (!error && (!*name || strcmp(name, "Unknown") == 0))
-		name = import_overhead_name(
-			overhead_kind(sqlite_cursor_number(row, OVERHEAD_TYPE)));
+		name = of_type;
 	if (!error)
-		error = import_overhead_make(nsys->target, name, begin_ns, end_ns, &range);
+		error = import_overhead_make(nsys->target, name,
+					     overheads->is_profiler ||
+						     import_overhead_is_profiler(name) ||
+						     import_overhead_is_profiler(of_type),
+					     begin_ns, end_ns, &range);
 	if (!error)
 		error = nsys_machine_process(nsys, global, &range.process);
 	if (!error && global & 0xffffff)
@@ -357,8 +369,9 @@ static int read_overheads(struct nsys *nsys)
 
 	for (size_t i = 0; i < ARRAY_COUNT(tables) && !error; i++) {
 		const struct sqlite_query query = {tables[i], SQLITE_COLUMNS(overhead_columns, 3)};
+		struct overheads overheads = {.nsys = nsys, .is_profiler = i == 1};
 
-		error = nsys_each_row(nsys, &query, on_overhead, nsys);
+		error = nsys_each_row(nsys, &query, on_overhead, &overheads);
 	}
 	return error;
 }

@@ -250,13 +250,12 @@ static int on_overhead(void *context, const struct sqlite_cursor *row)
 	struct event_range range;
 	uint64_t begin_ns, end_ns;
 	uint32_t pid = nvvp->machine.pid, thread = 0;
+	const char *name = import_overhead_name(sqlite_cursor_number(row, OVERHEAD_TYPE));
 	int error = sqlite_cursor_take_times(row, OVERHEAD_START, &begin_ns, &end_ns);
 
 	if (!error)
-		error = import_overhead_make(
-			nvvp->target,
-			import_overhead_name(sqlite_cursor_number(row, OVERHEAD_TYPE)), begin_ns,
-			end_ns, &range);
+		error = import_overhead_make(nvvp->target, name, import_overhead_is_profiler(name),
+					     begin_ns, end_ns, &range);
 	if (nvvp_read_object(row, OVERHEAD_KIND, OVERHEAD_OBJECT, &object) &&
 	    object.kind <= NVVP_THREAD) {
 		pid = object.first;

@@ -18,6 +18,7 @@
 #include "import/perfetto/event.h"
 #include "import/perfetto/sequences.h"
 #include "import/perfetto/tracks.h"
+#include "import/common/open_slices.h"
 
 /* Later times are damage: the sum of two of them does not overflow. */
 #define PERFETTO_MAX_TIME_NS ((uint64_t)INT64_MAX / 2)
@@ -42,7 +43,6 @@ struct perfetto_call {
 };
 
 struct perfetto_slice {
-	uint32_t below; /* index + 1 of the slice around it, or of the next free place; 0: none */
 	enum perfetto_slice_type type;
 	uint32_t api_type, process;
 	uint32_t call; /* index + 1 of the call that a command waits for; 0: none */
@@ -73,12 +73,10 @@ struct perfetto_import {
 	struct pair_map keys; /* key of a command -> index of its call */
 	struct perfetto_call *calls;
 	uint32_t calls_count;
-	struct perfetto_slice *slices;
-	size_t slices_count, slices_capacity;
-	uint32_t free_slice; /* index + 1 */
-	uint32_t absent;     /* string: function of launches that are not in the file */
-	uint64_t last_ns;    /* time of the last event */
-	uint64_t inflated;   /* bytes of compressed packets in this pass */
+	struct open_slices open; /* struct perfetto_slice */
+	uint32_t absent;         /* string: function of launches that are not in the file */
+	uint64_t last_ns;        /* time of the last event */
+	uint64_t inflated;       /* bytes of compressed packets in this pass */
 	struct perfetto_counts counts;
 };
 

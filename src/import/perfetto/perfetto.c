@@ -362,8 +362,10 @@ static void import_fini(struct perfetto_import *import)
 	perfetto_roles_fini(&import->roles);
 	pair_map_fini(&import->keys);
 	free(import->calls);
-	free(import->slices);
+	open_slices_fini(&import->open);
 }
+
+enum { MAX_OPEN = 32768 };
 
 static int read_perfetto(struct import_source *source, struct import_target *target)
 {
@@ -372,6 +374,7 @@ static int read_perfetto(struct import_source *source, struct import_target *tar
 	int error;
 
 	perfetto_sequences_init(&import.sequences);
+	open_slices_init(&import.open, sizeof(struct perfetto_slice), MAX_OPEN);
 	perfetto_clocks_init(&import.clocks);
 	perfetto_tracks_init(&import.tracks, &import.sequences, target);
 	error = import_target_text(target, ABSENT_CALL, &import.absent);

@@ -19,25 +19,6 @@
 #include "import/target.h"
 #include "perfetto_trace.numbers.h"
 
-enum { MAX_OPEN = 32768 };
-
-/* ---- open slices ---- */
-
-/* Returns the index + 1 of a free place; 0: there is none. */
-static uint32_t take_place(struct perfetto_import *import)
-{
-	uint32_t place = import->free_slice;
-
-	if (place) {
-		import->free_slice = import->slices[place - 1].below;
-		return place;
-	}
-	if (import->slices_count == MAX_OPEN ||
-	    array_grow(import->slices, import->slices_capacity, import->slices_count + 1))
-		return 0;
-	return (uint32_t)++import->slices_count;
-}
-
 /* ---- the beginning ---- */
 
 static bool waits(const struct perfetto_import *import, const struct perfetto_event *event)
@@ -236,34 +217,23 @@ static int leave_out(struct perfetto_import *import, struct perfetto_track *trac
 static int open_slice(struct perfetto_import *import, const struct perfetto_event *event)
 {
 	struct perfetto_track *track = perfetto_tracks_find(&import->tracks, event->track);
-	uint32_t place = track && !track->left_out ? take_place(import) : 0;
+	struct perfetto_slice slice;
 	int error;
 
-	if (track && (track->left_out || (!place && import->slices_count == MAX_OPEN)))
-		return leave_out(import, track);
-	if (!place)
+	if (!track)
 		return -ENOMEM;
-	error = begin_slice(import, event, &import->slices[place - 1]);
-	if (error) {
-		import->slices[place - 1].below = import->free_slice;
-		import->free_slice = place;
-		return error;
-	}
-	import->slices[place - 1].below = track->open;
-	track->open = place;
-	return 0;
+	if (track->left_out || open_slices_is_full(&import->open))
+		return leave_out(import, track);
+	error = begin_slice(import, event, &slice);
+	return error ? error : open_slices_push(&import->open, &track->open, &slice);
 }
 
 static int close_slice(struct perfetto_import *import, struct perfetto_track *track,
 		       uint64_t end_ns)
 {
-	uint32_t place = track->open;
-	struct perfetto_slice *slice = &import->slices[place - 1];
-	int error = end_slice(import, slice, end_ns);
+	int error = end_slice(import, open_slices_top(&import->open, track->open), end_ns);
 
-	track->open = slice->below;
-	slice->below = import->free_slice;
-	import->free_slice = place;
+	open_slices_pop(&import->open, &track->open);
 	return error;
 }
 

@@ -32,7 +32,7 @@ struct perfetto_track {
 	uint32_t series;        /* id in the trace; 0: no value yet */
 	uint64_t value_ns;      /* time of the last value */
 	int64_t value;
-	uint32_t open;     /* index + 1 of its innermost open slice */
+	uint32_t open;     /* its stack of perfetto_import.open */
 	uint32_t left_out; /* open slices inside of it that had no place */
 };
 

@@ -137,6 +137,11 @@ static bool set_clock(struct guest_thread *thread)
  * report. */
 static void enable_overheads(void)
 {
+	const bool has_threads =
+		cuda_cupti.cuptiSetThreadIdType &&
+		!cuda_cupti.cuptiSetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
+
+	cuda_overheads_name_threads(has_threads);
 	state.has_overheads = !cuda_cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_OVERHEAD);
 }
 

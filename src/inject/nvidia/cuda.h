@@ -126,6 +126,8 @@ void cuda_activity_forked(void);
 
 /* If CUPTI uses CLOCK_MONOTONIC: reads that clock beside the ring's. */
 void cuda_overheads_begin(const struct guest_thread *thread);
+/* Whether records of overhead have ids of threads as Linux has them, and not of pthreads. */
+void cuda_overheads_name_threads(bool has_threads);
 void cuda_take_overhead(struct guest_thread *thread, const struct cupti_activity_overhead *record);
 void cuda_take_wait(struct guest_thread *thread,
 		    const struct cupti_activity_synchronization *record);

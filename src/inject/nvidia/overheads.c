@@ -23,31 +23,40 @@ enum { APART_NS = 1000000 };
 static struct {
 	uint64_t monotonic_ns, guest;
 	_Atomic uint32_t mode; /* attachment in which they were read */
-	_Atomic uint64_t last_id;
+	_Atomic uint32_t last_id;
+	_Atomic bool has_threads;
 } first;
 
 static const struct {
 	uint32_t kind;
 	const char *name;
+	bool is_profiler; /* CUPTI's for the recording; the driver has the others in any case */
 } names[] = {
 	{CUPTI_ACTIVITY_OVERHEAD_DRIVER_COMPILER, "compiling for the GPU"},
-	{CUPTI_ACTIVITY_OVERHEAD_CUPTI_BUFFER_FLUSH, "flushing CUPTI's buffers"},
-	{CUPTI_ACTIVITY_OVERHEAD_CUPTI_INSTRUMENTATION, "instrumenting code"},
-	{CUPTI_ACTIVITY_OVERHEAD_CUPTI_RESOURCE, "CUPTI's own resources"},
+	{CUPTI_ACTIVITY_OVERHEAD_CUPTI_BUFFER_FLUSH, "flushing CUPTI's buffers", true},
+	{CUPTI_ACTIVITY_OVERHEAD_CUPTI_INSTRUMENTATION, "instrumenting code", true},
+	{CUPTI_ACTIVITY_OVERHEAD_CUPTI_RESOURCE, "CUPTI's own resources", true},
 	{CUPTI_ACTIVITY_OVERHEAD_RUNTIME_TRIGGERED_MODULE_LOADING, "loading a module"},
 	{CUPTI_ACTIVITY_OVERHEAD_LAZY_FUNCTION_LOADING, "loading a function at its first use"},
 	{CUPTI_ACTIVITY_OVERHEAD_COMMAND_BUFFER_FULL, "command buffer full"},
-	{CUPTI_ACTIVITY_OVERHEAD_ACTIVITY_BUFFER_REQUEST, "asking for a buffer"},
-	{CUPTI_ACTIVITY_OVERHEAD_UVM_ACTIVITY_INIT, "beginning to watch unified memory"},
+	{CUPTI_ACTIVITY_OVERHEAD_ACTIVITY_BUFFER_REQUEST, "asking for a buffer", true},
+	{CUPTI_ACTIVITY_OVERHEAD_UVM_ACTIVITY_INIT, "beginning to watch unified memory", true},
 };
 
-static const char *name_of(uint32_t kind)
-{
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (names[i].kind == kind)
-			return names[i].name;
-	return "other overhead";
-}
+/* Colour, type and bits of the payload are 0; see struct record_range. */
+static const char profiler[] = "00000000"
+			       "0"
+			       "0000000000000000" RANGE_CATEGORY_PROFILER;
+
+_Static_assert(sizeof(profiler) == RECORD_ATTRIBUTES_BYTES + sizeof(RANGE_CATEGORY_PROFILER),
+	       "digits before the category");
+
+struct cupti_range {
+	uint64_t start_ns, end_ns;
+	const char *name;
+	uint32_t tid; /* 0: not known */
+	bool is_profiler;
+};
 
 static uint64_t read_monotonic(void)
 {
@@ -86,6 +95,11 @@ bool cuda_to_guest(const struct guest_thread *thread, uint64_t time_ns, uint64_t
 	return true;
 }
 
+void cuda_overheads_name_threads(bool has_threads)
+{
+	atomic_store(&first.has_threads, has_threads);
+}
+
 static void put_overhead_range(struct guest_thread *thread, uint32_t detail, uint64_t time,
 			       uint64_t id, const char *name)
 {
@@ -94,27 +108,41 @@ static void put_overhead_range(struct guest_thread *thread, uint32_t detail, uin
 		.time = time,
 		.id = id,
 	};
-	const char *texts[] = {"CUPTI", name};
-	const struct guest_tail tail = {.texts = texts, .text_count = 2};
+	const char *texts[] = {"CUPTI", name, profiler};
+	const struct guest_tail tail = {.texts = texts,
+					.text_count = detail & RECORD_RANGE_ATTRIBUTES ? 3 : 2};
 
 	guest_put_with_texts(thread, &record.head, offsetof(struct record_range, texts), &tail);
 }
 
-static void put_range(struct guest_thread *thread, uint64_t start_ns, uint64_t end_ns,
-		      const char *name)
+static void put_range(struct guest_thread *thread, const struct cupti_range *range)
 {
-	uint64_t id = atomic_fetch_add(&first.last_id, 1) + 1, begin, end;
+	const uint64_t id =
+		(uint64_t)range->tid << 32 | (uint32_t)(atomic_fetch_add(&first.last_id, 1) + 1);
+	uint64_t begin, end;
 
-	if (end_ns < start_ns || !cuda_to_guest(thread, start_ns, &begin) ||
-	    !cuda_to_guest(thread, end_ns, &end))
+	if (range->end_ns < range->start_ns || !cuda_to_guest(thread, range->start_ns, &begin) ||
+	    !cuda_to_guest(thread, range->end_ns, &end))
 		return;
-	put_overhead_range(thread, 0, begin, id, name);
+	put_overhead_range(thread, range->is_profiler ? RECORD_RANGE_ATTRIBUTES : 0, begin, id,
+			   range->name);
 	put_overhead_range(thread, RECORD_RANGE_END, end, id, "");
 }
 
 void cuda_take_overhead(struct guest_thread *thread, const struct cupti_activity_overhead *record)
 {
-	put_range(thread, record->start_ns, record->end_ns, name_of(record->overhead_kind));
+	struct cupti_range range = {
+		.start_ns = record->start_ns, .end_ns = record->end_ns, .name = "other overhead"};
+
+	if (first.has_threads && record->object_kind == CUPTI_ACTIVITY_OBJECT_THREAD)
+		range.tid = record->object.thread.thread_id;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (names[i].kind != record->overhead_kind)
+			continue;
+		range.name = names[i].name;
+		range.is_profiler = names[i].is_profiler;
+	}
+	put_range(thread, &range);
 }
 
 void cuda_take_wait(struct guest_thread *thread,
@@ -130,5 +158,7 @@ void cuda_take_wait(struct guest_thread *thread,
 	const size_t type = record->type;
 
 	if (type && type < sizeof(waits) / sizeof(waits[0]))
-		put_range(thread, record->start_ns, record->end_ns, waits[type]);
+		put_range(thread, &(struct cupti_range){.start_ns = record->start_ns,
+							.end_ns = record->end_ns,
+							.name = waits[type]});
 }

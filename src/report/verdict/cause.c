@@ -453,6 +453,10 @@ static void say_by_kind(const struct report *report, const struct verdict_cause 
 		say(sentence, " was in duet's own code");
 		say_in(sentence, "in", &cause->place);
 		break;
+	case VERDICT_PROFILER_OVERHEAD:
+		say(sentence, " was held by the recording tool itself");
+		say_in(sentence, "before a launch in", &cause->place);
+		break;
 	case VERDICT_PYTHON_GIL:
 	case VERDICT_LOCK:
 	case VERDICT_THREAD_WAIT:

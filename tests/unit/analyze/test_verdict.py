@@ -266,6 +266,29 @@ with t.case("the wait of the launch that ends the gap"):
     t.equal(document["devices"][0]["idle_causes"]["runtime"], ROUNDS * 50000, "the account's cause is the launching call")
     t.equal(document["command_buffer_full"], {"launches": ROUNDS, "ns": ROUNDS * 30000, "longest_ns": 30000, "estimated": False}, "its sum")
 
+with t.case("time in which the recording tool held the launching thread"):
+    def held(*spans, thread=1):
+        return (f"range {thread} {1000 + i * ROUND_NS + begin} {1000 + i * ROUND_NS + end} Buffer%20Flush domain=CUPTI type=start "
+                "category=profiler%20overhead" for i in range(ROUNDS) for begin, end in spans)
+
+    # of the gap, 89 us and the launch: 40 us outside of calls, 2 us that end inside of the next launch of 1 us
+    document = t.report(t.described("held.duet", *GPU, *launches(), *samples(1), *held((20000, 60000), (98500, 100500))))
+    kinds = {row["kind"]: row["ns"] for row in document["verdict"]["causes"]}
+    t.equal((kinds["profiler_overhead"], kinds["computing"]), ((ROUNDS - 1) * 42000, IDLE_NS - (ROUNDS - 1) * 41500), f"its causes: {kinds}")
+    t.true("was held by the recording tool itself before a launch in" in document["verdict"]["text"], document["verdict"]["text"])
+    t.equal(document["devices"][0]["idle_causes"]["profiler_overhead"], (ROUNDS - 1) * 42000, "the account's cause")
+    t.equal(document["profiler_overhead"], {"count": 2 * ROUNDS, "ns": ROUNDS * 42000 - 1500, "threadless": 0, "threadless_ns": 0},
+            "its sum, of which the end of the window cuts the last one")
+    found = [row for row in document["findings"] if row["id"] == "profiler_overhead"]
+    t.equal([(row["severity"], row["evidence"]) for row in found],
+            [("warning", {"device": "gpu", "overhead_ns": (ROUNDS - 1) * 42000, "idle_ns": document["devices"][0]["idle_ns"],
+                          "wall_ns": document["wall_ns"]})], "its finding")
+    for spans, thread, count in (((20000, 24800),), 1, 1), (((20000, 24700),), 1, 0), (((20000, 60000),), 2, 0), (((20000, 60000),), 0, 0):
+        document = t.report(t.described("held.duet", *GPU, "thread 2 1", *launches(), *samples(1), *held(*spans, thread=thread)))
+        t.equal(sum(row["id"] == "profiler_overhead" for row in document["findings"]), count, f"findings with {spans} of thread {thread}")
+        ns = ROUNDS * (spans[0][1] - spans[0][0])
+        t.equal((document["profiler_overhead"]["ns"], document["profiler_overhead"]["threadless_ns"]), (ns, 0) if thread else (0, ns), "whose")
+
 with t.case("a full command buffer is a finding, also if no device idles"):
     def find_full(*lines):
         found = [row for row in t.report(t.described("full.duet", *GPU, *OTHER_GPU, *lines))["findings"] if row["id"] == "command_buffer_full"]
