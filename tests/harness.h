@@ -14,6 +14,15 @@
 #include <stdio.h>
 #include <string.h>
 
+/* With AddressSanitizer all takes a few times as long. Not every clang has gcc's macro for it. */
+#if defined(__SANITIZE_ADDRESS__)
+#define HARNESS_IS_SLOW 1
+#elif defined(__has_feature)
+#define HARNESS_IS_SLOW __has_feature(address_sanitizer)
+#else
+#define HARNESS_IS_SLOW 0
+#endif
+
 static int harness_count, harness_failures;
 static bool harness_failed;
 static const char *harness_skip_reason;

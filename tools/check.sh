@@ -8,8 +8,9 @@
 #	build-asan    clang, -Werror, AddressSanitizer and UndefinedBehaviorSanitizer: unit; gcc where clang is missing
 #	build-fuzz    clang, libFuzzer: FUZZ_SECONDS (60) of all targets together
 #
-# and, beside the sanitizers' builds and the fuzzing, the programs for the kernel in Debian's kernels, in virtual machines
-# (`make check-vm`), and `make demo` on a bare Debian 12 (`make check-fresh`).
+# and, beside them, what waits or has no need of a processor for itself: `make demo` on a bare Debian 12
+# (`make check-fresh`) from the start, and the programs for the kernel in Debian's kernels, in virtual machines
+# (`make check-vm`), from build-asan on. The first has mostly ended before those tests that want the machine for themselves.
 #
 # A build that fails counts as one failure, and the rest goes on. Logs are in build*/meson-logs and
 # build/check. STEP_SECONDS (7200): a step that takes longer is ended, and is a failure. With this script all that it has
@@ -143,17 +144,12 @@ export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1
 
 mkdir -p "$logs"
 
+# nice: it shall not hold up the tests beside it
+start_limited nice -n 5 tools/check_fresh.sh >"$logs/check-fresh.tap" 2>"$logs/check-fresh.log"
+fresh=$!
 if compile "$build" all -Dwerror=true; then
 	run_tests "$build" 3
 fi
-
-# Both mostly wait, for packages and for virtual machines, so they run beside the other builds.
-start_limited tools/check_fresh.sh >"$logs/check-fresh.tap" 2>"$logs/check-fresh.log"
-fresh=$!
-start_machines() {
-	start_limited /usr/bin/python3 tests/vm/check_vm.py "$build" >"$logs/check-vm.tap" 2>"$logs/check-vm.log"
-	vm=$!
-}
 threaded='ring collect lib sim trace-ahead'
 if compile build-tsan "$threaded" -Dman=disabled -Dbuildtype=debug -Doptimization=1 -Db_lundef=false \
 	-Db_sanitize=thread; then
@@ -161,18 +157,17 @@ if compile build-tsan "$threaded" -Dman=disabled -Dbuildtype=debug -Doptimizatio
 	mapfile -t chosen < <(names build-tsan $threaded)
 	[ ${#chosen[@]} = 0 ] || run_tests build-tsan 8 "${chosen[@]}"
 fi
+start_limited nice -n 5 /usr/bin/python3 tests/vm/check_vm.py "$build" >"$logs/check-vm.tap" 2>"$logs/check-vm.log"
+vm=$!
 # All targets, so that clang compiles every file with its own warnings.
 asan_compiler=gcc
 ! command -v clang >/dev/null || asan_compiler=clang
 if CC=$asan_compiler compile build-asan all -Dman=disabled -Dwerror=true -Dbuildtype=debug -Doptimization=1 -Db_lundef=false \
 	-Db_sanitize=address,undefined; then
-	start_machines
 	run_tests build-asan 8 --suite unit
-else
-	start_machines
 fi
 
-heading "fuzz: ${FUZZ_SECONDS:-60} s; then the kernels in virtual machines and a bare Debian 12 end"
+heading "fuzz: ${FUZZ_SECONDS:-60} s, and the end of kernels in virtual machines and of a bare Debian 12"
 step_seconds=$((step_seconds + ${FUZZ_SECONDS:-60})) start_limited tools/run_fuzz.sh build-fuzz "${FUZZ_SECONDS:-60}" >"$logs/fuzz.tap"
 wait $!
 note_end $? fuzz "the fuzzing ends"

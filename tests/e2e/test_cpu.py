@@ -365,7 +365,9 @@ with t.case("every Python: waits of 3 ms of a launching thread have their functi
         if not os.path.exists(SIM["OCL_ICD_VENDORS"]):
             raise duet_test.Skip("no simulated driver")
         # A recorder that gets no processor in time sees fewer; before it looked ahead it saw 15 to 30 of 100.
-        found = max(naps_share(one, ["--collect", "opencl,cpu:nobpf"]) for _ in range(2))
+        found = naps_share(one, ["--collect", "opencl,cpu:nobpf"])
+        if found <= 0.5:
+            found = naps_share(one, ["--collect", "opencl,cpu:nobpf"])
         t.true(found > 0.5, f"{one}: without BPF {found:.2f}")
         if os.getuid() == 0:
             found = naps_share(one, ["--collect", "opencl,cpu:bpf"])
@@ -423,7 +425,7 @@ with t.case("switches that a stopped recorder loses make the states of threads u
               "thread = threading.Thread(target=echo)\n"
               "thread.start()\n"
               f"open({ready!r}, 'w').close()\n"
-              "end = time.time() + 4\n"
+              "end = time.time() + 2.5\n"
               "while time.time() < end:\n"
               "    os.write(b, b'x'), os.read(c, 1)\n"
               "os.write(b, b'q')\n")

@@ -5,6 +5,7 @@ the disk that it reads. And BPF programs are removed however a recording ends.
 """
 import collections
 import contextlib
+import functools
 import glob
 import json
 import os
@@ -27,17 +28,24 @@ SIM = {"OCL_ICD_VENDORS": os.path.join(duet_test.BUILD, "sim"), "SIM_OPENCL": "k
 COLLECT = ("--collect", "opencl,cpu:bpf")
 
 
-def need_bpf():
-    """Whether this kernel takes our programs: said by the recorder itself."""
-    t.wanted()
-    if os.getuid() != 0:
-        raise duet_test.Skip("only root may load programs into the kernel")
+@functools.cache
+def why_no_bpf():
+    """Why this kernel does not take our programs: said by the recorder itself. Asked once."""
     trace = t.path("probe.duet")
     run([DUET, "record", *COLLECT, "-o", trace, "--", "sleep", "3"])
     about = text(run([DUET, "info", trace]).stdout)
-    if "wakers are known from" not in about:
-        reason = re.search(r"whose locks and disks.*?told: (.*)", about)
-        raise duet_test.Skip(f"no programs inside the kernel: {reason.group(1) if reason else about}")
+    if "wakers are known from" in about:
+        return None
+    reason = re.search(r"whose locks and disks.*?told: (.*)", about)
+    return f"no programs inside the kernel: {reason.group(1) if reason else about}"
+
+
+def need_bpf():
+    t.wanted()
+    if os.getuid() != 0:
+        raise duet_test.Skip("only root may load programs into the kernel")
+    if why_no_bpf():
+        raise duet_test.Skip(why_no_bpf())
 
 
 def record(name, *arguments, env=None, around=()):

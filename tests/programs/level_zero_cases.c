@@ -370,10 +370,29 @@ static pthread_t slow_look(const char *argument, ze_event_handle_t event)
 	return thread;
 }
 
+/* A command of a list of its own that waits for the gate. A look asks the driver about it, whereas all that is over may
+ * have been read before. */
+static ze_command_list_handle_t leave_unfinished(ze_event_handle_t mine)
+{
+	ze_command_list_handle_t other = new_immediate();
+
+	copy(other, LARGE, mine, 1);
+	return other;
+}
+
+static void finish(ze_command_list_handle_t other, ze_event_handle_t mine)
+{
+	CHECK(events.of.pfnHostSignal(gate));
+	CHECK(events.of.pfnHostSynchronize(mine, UINT64_MAX));
+	CHECK(lists.of.pfnDestroy(other));
+	CHECK(events.of.pfnDestroy(mine));
+}
+
 /* Meanwhile a queue goes and another one comes in its place. */
 static void slow_queue(const char *argument)
 {
-	ze_event_handle_t event = new_event();
+	ze_event_handle_t event = new_event(), mine = new_event();
+	ze_command_list_handle_t other = leave_unfinished(mine);
 	pthread_t thread;
 
 	execute_nothing();
@@ -381,6 +400,7 @@ static void slow_queue(const char *argument)
 	thread = slow_look(argument, event);
 	CHECK(queues.of.pfnDestroy(queue));
 	pthread_join(thread, NULL);
+	finish(other, mine);
 	queue = new_queue();
 	execute_nothing();
 	wait_for_queue();
@@ -392,10 +412,9 @@ static void slow_queue(const char *argument)
 static void slow_event(const char *argument)
 {
 	ze_event_handle_t event = new_event(), mine = new_event();
-	ze_command_list_handle_t other = new_immediate();
+	ze_command_list_handle_t other = leave_unfinished(mine);
 	pthread_t thread;
 
-	copy(other, LARGE, mine, 1);
 	barrier(immediate);
 	thread = slow_look(argument, event);
 	CHECK(events.of.pfnHostSignal(gate));
@@ -443,7 +462,8 @@ static void slow_context(const char *argument)
 /* … and the thread is cancelled there. What others do afterwards takes no second each. */
 static void cancelled(const char *argument)
 {
-	ze_event_handle_t event = new_event();
+	ze_event_handle_t event = new_event(), mine = new_event();
+	ze_command_list_handle_t other = leave_unfinished(mine);
 	pthread_t thread;
 
 	barrier(immediate);
@@ -453,6 +473,7 @@ static void cancelled(const char *argument)
 	for (int i = 0; i < 8; i++)
 		copy(immediate, SMALL, NULL, 0);
 	wait_for_immediate();
+	finish(other, mine);
 	CHECK(events.of.pfnDestroy(event));
 }
 

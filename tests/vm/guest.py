@@ -86,7 +86,7 @@ def boot(image, archive, log, limit_s):
         return expired.stdout or b""
 
 
-def run(image, modules, files, tests, log, limit_s=600):
+def run(image, modules, files, tests, log, limit_s=1200):
     """What the machine said. Its bytes stand in the file `log`.said too."""
     with tempfile.TemporaryDirectory() as work:
         folder, archive = os.path.join(work, "root"), os.path.join(work, "root.cpio")

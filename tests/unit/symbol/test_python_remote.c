@@ -29,11 +29,7 @@
 #include "../../harness.h"
 #include "unattended.h"
 
-#ifdef __SANITIZE_ADDRESS__
-#define READS 4000 /* slower */
-#else
-#define READS 20000
-#endif
+enum { READS = HARNESS_IS_SLOW ? 4000 : 20000 };
 enum { MAX_PYTHONS = 16, MAX_FRAMES = 1024, MAX_THREADS = 8, MAX_EXPECTED = 700 };
 
 static const char *wait_script, *busy_script;
