@@ -690,9 +690,9 @@ int sweep_on_calls(struct sweep *sweep, size_t device, const struct account_piec
  * too much is left, the older half of the calls is dropped, and that of the functions is joined. */
 void sweep_compact_called(struct sweep *sweep, struct thread_called *called, uint64_t now,
 			  bool is_functions);
-/* The part of the calls that is in [begin, end). */
 /* The begin of the earliest gap that is still open. */
 uint64_t sweep_earliest_gap(const struct analysis *analysis);
+/* The part of the calls that is in [begin, end). */
 struct observed_part thread_call_overlap(const struct thread_call *call, uint64_t begin,
 					 uint64_t end);
 
