@@ -300,7 +300,7 @@ int report_by_cpu(const struct report *report, struct json_writer *json)
 	if (count || json)
 		return error;
 	if (model_imported_from(report->model))
-		report_put_note(report, "no CPU samples: the imported file has none");
+		report_put_note(report, "no CPU samples; an imported trace has those of its file");
 	else if (model_has_recorded(report->model, "cpu") && !report_is_of_all(report))
 		report_put_note(report,
 				"no CPU samples, because the run ended before the first one was "

@@ -71,7 +71,7 @@ const char *report_device_label(const struct report *report, size_t device, char
 	const char *name = report->analysis->devices[device].name;
 
 	analysis_device_label(report->analysis, device, ret_label, size);
-	if (strcmp(ret_label, name) != 0)
+	if (report_has_many_devices(report) && strcmp(ret_label, name) != 0)
 		snprintf(ret_label, size, "device %zu", device);
 	return ret_label;
 }

@@ -388,7 +388,7 @@ static int put_device(const struct report *report, size_t index)
 	char label[REPORT_NAME_BYTES], name[REPORT_NAME_BYTES];
 
 	analysis_device_label(report->analysis, index, label, sizeof(label));
-	if (report_has_many_devices(report))
+	if (report_has_many_devices(report) && index < report->analysis->devices_count)
 		snprintf(name, sizeof(name), "%zu: %.*s", index, REPORT_NAME_BYTES - 24, label);
 	else
 		snprintf(name, sizeof(name), "%s", label);
@@ -442,7 +442,7 @@ static int put_devices(const struct report *report)
 			error = put_device(report, i);
 	}
 	if (others)
-		printf("  %zu more %s ran nothing for %s\n", others,
+		printf("  %zu %s%s ran nothing for %s\n", others, others < shown ? "more " : "",
 		       table_noun(others, "device", "devices"),
 		       analysis_processes_chosen(analysis) == 1 ? "this process"
 								: "these processes");

@@ -370,8 +370,8 @@ static pthread_t slow_look(const char *argument, ze_event_handle_t event)
 	return thread;
 }
 
-/* A command of a list of its own that waits for the gate. A look asks the driver about it, whereas all that is over may
- * have been read before. */
+/* A command of a list of its own that waits for the gate. A look asks the driver about it, whereas
+ * all that is over may have been read before. */
 static ze_command_list_handle_t leave_unfinished(ze_event_handle_t mine)
 {
 	ze_command_list_handle_t other = new_immediate();

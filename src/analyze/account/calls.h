@@ -50,7 +50,7 @@ void calls_walk(const struct calls *calls, uint64_t begin, uint64_t end,
 		void (*on_piece)(void *context, enum calls_state state, uint64_t until),
 		void *context);
 
-/* Removes the spans that end by `time`; calls_until and calls_walk are exact from then on. */
+/* Removes the spans that end by `time`; calls_walk is exact from then on. */
 void calls_drop(struct calls *calls, uint64_t time);
 
 /* Whether there are enough spans to make calls_compact worthwhile. */

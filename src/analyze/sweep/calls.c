@@ -232,7 +232,7 @@ static int insert_rest(struct thread_called *called, size_t i, uint64_t begin, u
 	return 0;
 }
 
-/* Subtracts a guest's section from the calls around it. */
+/* Subtracts a section (a guest's, or an overhead of a profiler) from the calls around it. */
 int sweep_cut_call(struct sweep_per_thread *per_thread, size_t thread, const struct event_api *row)
 {
 	struct thread_called *called = &per_thread->states[thread].called;

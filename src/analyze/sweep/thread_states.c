@@ -132,13 +132,15 @@ static int pass_losses(struct sweep *sweep, size_t thread, const struct thread_r
 
 /* A thread that went away inside of a call came back before the call's end. A later return is that
  * of a polled thread, whose state since the end is not known. */
-static int return_late(struct thread_state *state, uint64_t time_ns)
+static int return_late(struct sweep *sweep, size_t thread, uint64_t time_ns)
 {
+	struct thread_state *state = &sweep->per_thread.states[thread];
 	const uint64_t left_until = state->left_until;
 
 	state->left_until = 0;
 	if (!left_until || time_ns < left_until + LATE_NS || state->since_ns != UINT64_MAX)
 		return 0;
+	sweep_compact_state(sweep, thread, time_ns);
 	return calls_add(&state->away, left_until, time_ns, CALLS_DUET);
 }
 
@@ -148,7 +150,7 @@ int sweep_state_called(struct sweep *sweep, size_t thread, uint64_t time_ns)
 	int error = pass_losses(sweep, thread, &(struct thread_row){.time = time_ns}, &is_inside);
 
 	if (!error && thread < sweep->entities.threads.count)
-		error = return_late(&sweep->per_thread.states[thread], time_ns);
+		error = return_late(sweep, thread, time_ns);
 	return error ? error : come_back(sweep, thread, time_ns, 0);
 }
 
@@ -171,8 +173,11 @@ static int go_away(struct sweep *sweep, size_t thread, const struct event_switch
 		return 0;
 	if (is_in_call(&sweep->per_thread, thread, row->time)) {
 		const struct calls *calls = &sweep->per_thread.calls[thread];
+		const struct calls_span *last = &calls->spans[calls->count - 1];
 
-		state->left_until = calls->spans[calls->count - 1].end;
+		/* sections have times of other clocks */
+		if (!last->is_merged && (last->state == CALLS_WAIT || last->state == CALLS_CALL))
+			state->left_until = last->end;
 		return sweep_see_in_call(sweep, thread, row->time, row->stack);
 	}
 	sweep_see_rank(sweep, thread, row->stack);
@@ -233,7 +238,7 @@ int sweep_take_switch(struct sweep *sweep, const struct event_switch *row)
 	if (!error)
 		error = pass_losses(sweep, next, &entry, &is_inside);
 	if (!error && next < sweep->entities.threads.count)
-		error = return_late(state, row->time);
+		error = return_late(sweep, next, row->time);
 	/* A preempted thread did not wait, so its previous waker stays. */
 	if (!error && next < sweep->entities.threads.count && state->since_ns != UINT64_MAX)
 		error = state->is_preempted ? name_rival(sweep, state, row)

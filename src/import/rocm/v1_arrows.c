@@ -18,6 +18,9 @@
 
 #include "base/array.h"
 
+/* Calls with an index have lower numbers. */
+#define OWN_NUMBERS (UINT64_C(1) << 62)
+
 static int compare_numbers(uint64_t left, uint64_t right)
 {
 	return (left > right) - (left < right);
@@ -108,16 +111,27 @@ static size_t first_from(const struct v1_arrows *arrows, const struct v1_point *
 	return low;
 }
 
-uint64_t v1_arrows_from(const struct v1_arrows *arrows, const struct v1_point *begin,
-			uint64_t end_us)
+/* The number of the first arrow that leaves from this row between two times. */
+static uint64_t number_between(const struct v1_arrows *arrows, const struct v1_point *begin,
+			       uint64_t end_us)
 {
 	const size_t index = first_from(arrows, begin);
 	const struct v1_arrow *arrow = index < arrows->count ? &arrows->list[index] : NULL;
 
 	return arrow && arrow->from.pid == begin->pid && arrow->from.tid == begin->tid &&
 			       arrow->from.us <= end_us
-		       ? index + 1
+		       ? OWN_NUMBERS + index
 		       : 0;
+}
+
+/* The arrow in the middle is the call's own: short calls share a microsecond with others. */
+uint64_t v1_arrows_from(const struct v1_arrows *arrows, const struct v1_point *begin,
+			uint64_t middle_us, uint64_t end_us)
+{
+	const struct v1_point middle = {begin->pid, begin->tid, middle_us};
+	const uint64_t number = number_between(arrows, &middle, middle_us);
+
+	return number ? number : number_between(arrows, begin, end_us);
 }
 
 uint64_t v1_arrows_to(struct v1_arrows *arrows, const struct v1_point *point)
@@ -140,5 +154,5 @@ uint64_t v1_arrows_to(struct v1_arrows *arrows, const struct v1_point *point)
 	    compare_points(&arrows->list[arrows->by_end[low]].to, point) != 0)
 		return 0;
 	arrows->taken[first]++;
-	return first_from(arrows, &arrows->list[arrows->by_end[low]].from) + 1;
+	return OWN_NUMBERS + first_from(arrows, &arrows->list[arrows->by_end[low]].from);
 }

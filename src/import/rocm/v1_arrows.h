@@ -34,8 +34,9 @@ int v1_arrows_add(struct v1_arrows *arrows, uint64_t id, const struct v1_point *
 int v1_arrows_sort(struct v1_arrows *arrows);
 void v1_arrows_fini(struct v1_arrows *arrows); /* zero-safe */
 
-/* Numbers from 1 on; 0: no arrow. Arrows that leave at one moment have the same number. */
+/* The number of a call's arrow, which leaves in its middle or otherwise between its begin and its
+ * end; 0: no arrow. Arrows that leave at one moment have the same number. */
 uint64_t v1_arrows_from(const struct v1_arrows *arrows, const struct v1_point *begin,
-			uint64_t end_us);
+			uint64_t middle_us, uint64_t end_us);
 /* Each arrow that ends there is given once. */
 uint64_t v1_arrows_to(struct v1_arrows *arrows, const struct v1_point *point);

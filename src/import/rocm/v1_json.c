@@ -3,8 +3,10 @@
  * import/rocm/v1_json.c - import the JSON and the database of rocprof, version 1 and 2
  *
  * Runs in:  our own process
- * Gets:     JSON in Chrome's format, whose arguments have the exact times; or tables with columns
- * of the same names Gives:    calls, launches, executions Owns:     the current event, the arrows
+ * Gets:     JSON in Chrome's format, whose arguments have the exact times; or tables whose columns
+ *           have the names of these arguments
+ * Gives:    calls, launches, executions
+ * Owns:     the current event, the arrows
  * Fails:    -EBADMSG with line and byte
  * Why not as any Chrome trace: its times are rounded to microseconds, so that short kernels of one
  *           queue would overlap; all numbers are texts; and there are no categories
@@ -155,7 +157,9 @@ static uint64_t link_of(struct v1_json *json, bool is_command)
 	if (is_command)
 		return v1_arrows_to(&json->arrows, &point);
 	return is_launch(string_builder_text(&event->name))
-		       ? v1_arrows_from(&json->arrows, &point, event->end.value / 1000)
+		       ? v1_arrows_from(&json->arrows, &point,
+					(event->begin.value / 2 + event->end.value / 2) / 1000,
+					event->end.value / 1000)
 		       : 0;
 }
 
