@@ -439,6 +439,16 @@ with t.case("rocprof-json: arrows where there is no index"):
              (300_600, "(not in the file)", 300_600)], "launches")
     t.equal([row["function"] for row in rows["calls"]], ["hipMalloc"], "calls")
 
+with t.case("rocprof-json: short calls that share a microsecond have arrows of their own"):
+    device = {"dev-id": "2", "queue-id": "0", "row": 0}
+    slices = [v1_slice(2, "hipLaunchKernel", 80_000, 80_900), v1_slice(2, "hipLaunchKernel", 80_950, 82_000),
+              v1_slice(8, "first", 90_000, 91_000, **device), v1_slice(8, "second", 91_000, 92_000, **device)]
+    arrows = v1_arrow(0, 80, 8, 90) + v1_arrow(1, 81, 8, 91)
+    rows = rows_of(imported("rocprof-json", written("short.json", json.dumps({"traceEvents": [{}, *slices, *arrows]}))))
+    entered = {row["correlation"]: row["enter"] for row in rows["launches"]}
+    t.equal(sorted((row["started"], entered[row["correlation"]]) for row in rows["executions"]), [(90_000, 80_000), (91_000, 80_950)],
+            "kernels and their calls")
+
 V1_TRACED = '"BeginNs" INTEGER, "EndNs" INTEGER, "dev-id" INTEGER, "queue-id" INTEGER, "Name" TEXT, "pid" INTEGER, "tid" INTEGER, "Index" INTEGER'
 V1_TABLES = f"""
 CREATE TABLE HIP ("BeginNs" INTEGER, "EndNs" INTEGER, "pid" INTEGER, "tid" INTEGER, "Name" TEXT, "args" TEXT, "Index" INTEGER);

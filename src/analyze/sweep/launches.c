@@ -282,8 +282,8 @@ int sweep_take_launch(struct sweep *sweep, const struct event_launch *row)
 		sweep_note_wait(sweep, thread, &call);
 		sweep_count_waited(sweep, thread, &call);
 	}
-	if (!is_nobodys(sweep, row))
-		error = add_span(sweep, thread, &call, true, CALLS_OUTSIDE);
+	error = is_nobodys(sweep, row) ? sweep_state_continues(sweep, thread, row->enter)
+				       : add_span(sweep, thread, &call, true, CALLS_OUTSIDE);
 	return error ? error : sweep_note_launch(sweep, thread, row, place);
 }
 

@@ -652,6 +652,8 @@ int sweep_take_sample(struct sweep *sweep, const struct event_cpu_sample *row);
 int sweep_take_switch(struct sweep *sweep, const struct event_switch *row);
 /* A thread makes a call, so it is on a processor. */
 int sweep_state_called(struct sweep *sweep, size_t thread, uint64_t time_ns);
+/* An idle gap ends at this time, and the thread did nothing: its wait has two parts. */
+int sweep_state_continues(struct sweep *sweep, size_t thread, uint64_t time_ns);
 /* Adds idle time of a device that falls in a call. */
 int sweep_add_call(struct sweep *sweep, size_t device, const struct account_piece *piece,
 		   const struct thread_call *call, struct observed_part part);

@@ -163,6 +163,19 @@ static bool is_own(const struct sweep_entities *entities, const struct event_swi
 	return thread && next && thread->process == next->process;
 }
 
+int sweep_state_continues(struct sweep *sweep, size_t thread, uint64_t time_ns)
+{
+	struct thread_state *state = &sweep->per_thread.states[thread];
+	bool is_inside;
+	int error = pass_losses(sweep, thread, &(struct thread_row){.time = time_ns}, &is_inside);
+
+	if (error || thread == sweep->entities.threads.count || state->since_ns == UINT64_MAX)
+		return error;
+	error = come_back(sweep, thread, time_ns, 0);
+	state->since_ns = time_ns;
+	return error;
+}
+
 /* A thread that leaves its processor inside of a call also returns inside of it, so that time
  * belongs to the call. */
 static int go_away(struct sweep *sweep, size_t thread, const struct event_switch *row)

@@ -130,6 +130,13 @@ with t.case("a thread that was seen to wait in a call, and to return long after 
     late = idle_of(5020000)
     t.equal((late["on_cpu"], late["blocked"], late.get("host", 0) + late.get("unknown", 0)), (1000000, 3980000, 5000000), f"{late}")
 
+with t.case("a migration of managed memory does not end a wait of the thread that it counts for"):
+    lines = ["launch 1 1 1 1000 2000 kernel name=k stack=1", "execution 1 1 1 2000 2000 2000 11000", "switch 1 20000 blocked stack=1",
+             "launch 2 1 1 500000 500000 copy function=(unified%20memory)", "execution 1 2 1 500000 500000 500000 600000",
+             "switch 1 900000 in", "launch 3 1 1 1000000 1001000 kernel name=k stack=1", "execution 1 3 1 1001000 1001000 1001000 1011000"]
+    causes_of = t.report(t.described("managed.duet", *GPU[:4], "window 0 1011000", *GPU[5:], *lines))["devices"][0]["idle_causes"]
+    t.equal((causes_of["blocked"], causes_of["on_cpu"]), (480000 + 300000, 9000 + 100000), f"{causes_of}")
+
 with t.case("a place that is preempted for a short time computes, and nobody ran instead"):
     def preempted_shortly():
         for i in range(ROUNDS - 1):
