@@ -25,7 +25,7 @@ CPU = ("--collect", "opencl,cpu")
 # Findings about the machine: other programs on it cause them too, whatever this one does.
 OF_MACHINE = {"cpu_preemption", "launch_latency"}
 # Findings about rows that only imported recordings have: tests/unit/analyze/test_findings.py.
-OF_IMPORTS = {"late_ranks"}
+OF_IMPORTS = {"late_ranks", "profiler_overhead"}
 # A clean program is repeated if it has seen the fault itself: another program took its processor for 2 % of the time, or
 # delayed its launches.
 TRIES = 3
