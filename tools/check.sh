@@ -8,9 +8,8 @@
 #	build-asan    clang, -Werror, AddressSanitizer and UndefinedBehaviorSanitizer: unit; gcc where clang is missing
 #	build-fuzz    clang, libFuzzer: FUZZ_SECONDS (60) of all targets together
 #
-# and, beside them, what waits or has no need of a processor for itself: `make demo` on a bare Debian 12
-# (`make check-fresh`) from the start, and the programs for the kernel in Debian's kernels, in virtual machines
-# (`make check-vm`), from build-asan on. The first has mostly ended before those tests that want the machine for themselves.
+# and, beside them, `make demo` on a bare Debian 12 (`make check-fresh`) from the start, because it mostly waits, and with the
+# fuzzing the programs for the kernel in Debian's kernels, in virtual machines (`make check-vm`).
 #
 # A build that fails counts as one failure, and the rest goes on. Logs are in build*/meson-logs and
 # build/check. STEP_SECONDS (7200): a step that takes longer is ended, and is a failure. With this script all that it has
@@ -157,8 +156,6 @@ if compile build-tsan "$threaded" -Dman=disabled -Dbuildtype=debug -Doptimizatio
 	mapfile -t chosen < <(names build-tsan $threaded)
 	[ ${#chosen[@]} = 0 ] || run_tests build-tsan 8 "${chosen[@]}"
 fi
-start_limited nice -n 5 /usr/bin/python3 tests/vm/check_vm.py "$build" >"$logs/check-vm.tap" 2>"$logs/check-vm.log"
-vm=$!
 # All targets, so that clang compiles every file with its own warnings.
 asan_compiler=gcc
 ! command -v clang >/dev/null || asan_compiler=clang
@@ -167,6 +164,9 @@ if CC=$asan_compiler compile build-asan all -Dman=disabled -Dwerror=true -Dbuild
 	run_tests build-asan 8 --suite unit
 fi
 
+# not beside other work: a machine that gets no processor loses samples
+start_limited /usr/bin/python3 tests/vm/check_vm.py "$build" >"$logs/check-vm.tap" 2>"$logs/check-vm.log"
+vm=$!
 heading "fuzz: ${FUZZ_SECONDS:-60} s, and the end of kernels in virtual machines and of a bare Debian 12"
 step_seconds=$((step_seconds + ${FUZZ_SECONDS:-60})) start_limited tools/run_fuzz.sh build-fuzz "${FUZZ_SECONDS:-60}" >"$logs/fuzz.tap"
 wait $!
