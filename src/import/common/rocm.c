@@ -64,6 +64,20 @@ uint32_t rocm_names_command(const char *operation)
 	return COMMAND_OTHER;
 }
 
+size_t rocm_names_kernel_length(const char *name)
+{
+	static const char *const suffixes[] = {" [clone .kd]", ".kd"};
+	const size_t length = strlen(name);
+
+	for (size_t i = 0; i < ARRAY_COUNT(suffixes); i++) {
+		const size_t size = strlen(suffixes[i]);
+
+		if (length > size && strcmp(name + length - size, suffixes[i]) == 0)
+			return length - size;
+	}
+	return length;
+}
+
 void rocm_names_trim_kernel(char *kernel)
 {
 	size_t length = strlen(kernel);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "event/event.h"
@@ -20,6 +21,9 @@ enum event_api_type rocm_names_call_type(const char *function);
  * MEMORY_COPY_HOST_TO_DEVICE of rocprofv3. COMMAND_OTHER: an unknown name. */
 uint32_t rocm_names_command(const char *operation);
 
+/* Length of a kernel's name without the ending of its descriptor: ".kd", demangled " [clone .kd]".
+ */
+size_t rocm_names_kernel_length(const char *name);
 /* Removes the ".kd" of a kernel's descriptor, in place. */
 void rocm_names_trim_kernel(char *kernel);
 

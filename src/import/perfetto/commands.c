@@ -20,6 +20,7 @@
 
 #include "base/array.h"
 #include "import/common/commands.h"
+#include "import/common/rocm.h"
 #include "import/perfetto/import.h"
 #include "import/target.h"
 
@@ -193,17 +194,8 @@ static uint32_t command_of(const struct perfetto_import *import, const struct pe
 static int take_kernel_name(struct perfetto_import *import, const char *name,
 			    struct perfetto_slice *slice)
 {
-	static const char *const suffixes[] = {" [clone .kd]", ".kd"};
-	size_t length = strlen(name);
+	const size_t length = rocm_names_kernel_length(name);
 
-	for (size_t i = 0; i < ARRAY_COUNT(suffixes); i++) {
-		size_t size = strlen(suffixes[i]);
-
-		if (length > size && strcmp(name + length - size, suffixes[i]) == 0) {
-			length -= size;
-			break;
-		}
-	}
 	slice->kernel_name = string_table_add(&import->sequences.texts, name, length);
 	return slice->kernel_name || !length ? 0 : -ENOMEM;
 }

@@ -17,22 +17,18 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "base/number.h"
 
 /* Calls with an index have lower numbers. */
 #define OWN_NUMBERS (UINT64_C(1) << 62)
 
-static int compare_numbers(uint64_t left, uint64_t right)
-{
-	return (left > right) - (left < right);
-}
-
 static int compare_points(const struct v1_point *left, const struct v1_point *right)
 {
-	int order = compare_numbers(left->pid, right->pid);
+	int order = compare_u64(&left->pid, &right->pid);
 
 	if (!order)
-		order = compare_numbers(left->tid, right->tid);
-	return order ? order : compare_numbers(left->us, right->us);
+		order = compare_u64(&left->tid, &right->tid);
+	return order ? order : compare_u64(&left->us, &right->us);
 }
 
 static int compare_from(const void *left, const void *right)
@@ -40,7 +36,7 @@ static int compare_from(const void *left, const void *right)
 	const struct v1_arrow *a = left, *b = right;
 	int order = compare_points(&a->from, &b->from);
 
-	return order ? order : compare_numbers(a->id, b->id);
+	return order ? order : compare_u64(&a->id, &b->id);
 }
 
 static int compare_to(const void *left, const void *right, void *context)
@@ -49,7 +45,7 @@ static int compare_to(const void *left, const void *right, void *context)
 	const uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
 	int order = compare_points(&list[a].to, &list[b].to);
 
-	return order ? order : compare_numbers(list[a].id, list[b].id);
+	return order ? order : compare_u64(&list[a].id, &list[b].id);
 }
 
 int v1_arrows_add(struct v1_arrows *arrows, uint64_t id, const struct v1_point *point, bool is_end)
@@ -98,17 +94,12 @@ void v1_arrows_fini(struct v1_arrows *arrows)
 /* The first arrow that leaves at the point or after it. */
 static size_t first_from(const struct v1_arrows *arrows, const struct v1_point *point)
 {
-	size_t low = 0, high = arrows->count;
+	return LOWER_BOUND(arrows->count, i, compare_points(&arrows->list[i].from, point) < 0);
+}
 
-	while (low < high) {
-		const size_t middle = low + (high - low) / 2;
-
-		if (compare_points(&arrows->list[middle].from, point) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+static const struct v1_arrow *arrow_by_end(const struct v1_arrows *arrows, size_t position)
+{
+	return &arrows->list[arrows->by_end[position]];
 }
 
 /* The number of the first arrow that leaves from this row between two times. */
@@ -136,23 +127,15 @@ uint64_t v1_arrows_from(const struct v1_arrows *arrows, const struct v1_point *b
 
 uint64_t v1_arrows_to(struct v1_arrows *arrows, const struct v1_point *point)
 {
-	size_t low = 0, high = arrows->count, first;
+	const size_t first = LOWER_BOUND(arrows->count, i,
+					 compare_points(&arrow_by_end(arrows, i)->to, point) < 0);
+	size_t next;
 
-	while (low < high) {
-		const size_t middle = low + (high - low) / 2;
-
-		if (compare_points(&arrows->list[arrows->by_end[middle]].to, point) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	first = low;
 	if (first == arrows->count)
 		return 0;
-	low += arrows->taken[first];
-	if (low == arrows->count ||
-	    compare_points(&arrows->list[arrows->by_end[low]].to, point) != 0)
+	next = first + arrows->taken[first];
+	if (next == arrows->count || compare_points(&arrow_by_end(arrows, next)->to, point) != 0)
 		return 0;
 	arrows->taken[first]++;
-	return OWN_NUMBERS + first_from(arrows, &arrows->list[arrows->by_end[low]].from);
+	return OWN_NUMBERS + first_from(arrows, &arrow_by_end(arrows, next)->from);
 }

@@ -83,7 +83,7 @@ struct v1_json {
 	struct rocm_process *processes; /* they share agents[0] */
 	size_t processes_count, processes_capacity;
 	struct pair_map by_pid; /* (pid, 0) -> index */
-	bool has_events, has_dispatches;
+	bool has_events;
 	uint64_t usable, other;
 	struct import_faults faults;
 };
@@ -354,22 +354,21 @@ static int on_dispatch(void *context, const struct sqlite_cursor *row)
 {
 	struct v1_json *json = context;
 	struct string_builder *kernel = &json->event.kernel;
-	char *name, *suffix;
+	const char *quoted;
 
 	take_columns(json, row);
 	json->event.index.is_known = false;
-	name = strdup(string_builder_text(kernel));
-	if (!name)
-		return -ENOMEM;
-	if (*name == '"') {
-		name[strcspn(name + 1, "\"") + 1] = '\0';
-		suffix = strstr(name, " [clone .kd]");
-		if (suffix)
-			*suffix = '\0';
+	quoted = string_builder_text(kernel);
+	if (*quoted == '"') {
+		char *name = strndup(quoted + 1, strcspn(quoted + 1, "\""));
+
+		if (!name)
+			return -ENOMEM;
+		name[rocm_names_kernel_length(name)] = '\0';
 		string_builder_clear(kernel);
-		string_builder_append(kernel, name + 1);
+		string_builder_append(kernel, name);
+		free(name);
 	}
-	free(name);
 	return add_row(json);
 }
 
@@ -379,32 +378,28 @@ static int on_traced(void *context, const struct sqlite_cursor *row)
 	return add_row(context);
 }
 
-static int read_database(struct v1_json *json, struct sqlite_file *file)
+static int read_table(struct v1_json *json, struct sqlite_file *file, const char *table,
+		      int (*on_row)(void *context, const struct sqlite_cursor *row))
 {
-	static const struct {
-		const char *table;
-		int (*on_row)(void *context, const struct sqlite_cursor *row);
-	} tables[] = {{"KERN", on_dispatch},
-		      {"HIP", on_traced},
-		      {"HSA", on_traced},
-		      {"COPY", on_traced},
-		      {"OPS", on_traced}};
 	const char *names[ARGUMENTS];
-	int error = 0;
 
 	for (size_t i = 0; i < ARGUMENTS; i++)
 		names[i] = argument_rows[i].key;
-	for (size_t i = 0; i < ARRAY_COUNT(tables) && !error; i++) {
-		const struct sqlite_query query = {tables[i].table, SQLITE_COLUMNS(names, 0), NULL,
-						   NULL};
+	return sqlite_file_each_row_if_any(
+		file, &(struct sqlite_query){table, SQLITE_COLUMNS(names, 0), NULL, NULL},
+		&json->faults, on_row, json);
+}
 
-		/* operations of HIP are the dispatches again */
-		if (strcmp(tables[i].table, "OPS") != 0 || !json->has_dispatches)
-			error = sqlite_file_each_row_if_any(file, &query, &json->faults,
-							    tables[i].on_row, json);
-		json->has_dispatches |= i == 0 && json->usable;
-	}
-	return error;
+static int read_database(struct v1_json *json, struct sqlite_file *file)
+{
+	static const char *const traced[] = {"HIP", "HSA", "COPY"};
+	int error = read_table(json, file, "KERN", on_dispatch);
+	const bool has_dispatches = json->usable;
+
+	for (size_t i = 0; i < ARRAY_COUNT(traced) && !error; i++)
+		error = read_table(json, file, traced[i], on_traced);
+	/* operations of HIP are the dispatches again */
+	return error || has_dispatches ? error : read_table(json, file, "OPS", on_traced);
 }
 
 static int read_v1_db(struct import_source *source, struct import_target *target)
