@@ -160,7 +160,7 @@ uint64_t cpu_interval_ns(const void *state)
 		return 0;
 	if (!cpu->rings)
 		return poll_interval_ns(cpu);
-	if (cpu->rings && !cpu->round_records)
+	if (!cpu->round_records)
 		return QUIET_NS;
 	return cpu->round_records > CROWD ? CROWDED_NS : INTERVAL_NS;
 }
@@ -196,10 +196,8 @@ void cpu_look(void *state)
 {
 	struct cpu *cpu = state;
 
-	if (cpu->rings)
-		return;
-	cpu->polled.rounds++;
-	cpu_look_at_all(cpu, host_clocks_now_ns());
+	if (!cpu->rings)
+		cpu_look_at_all(cpu, host_clocks_now_ns());
 }
 
 void cpu_drain(void *state)
@@ -218,6 +216,7 @@ void cpu_drain(void *state)
 		return;
 	cpu_can_look(cpu);
 	known_ns = drain_round(cpu, now_ns - PERF_RINGS_LATE_NS);
+	cpu->polled.rounds++;
 	cpu->next_drain_ns = cpu->is_behind ? 0 : now_ns + cpu_interval_ns(cpu) - EARLY_NS;
 	cpu_look_at_waiting(cpu, known_ns);
 	cpu_look(cpu);
