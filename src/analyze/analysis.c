@@ -701,3 +701,13 @@ const char *analysis_device_label(const struct analysis *analysis, size_t device
 		snprintf(ret_label, size, "%s", row->name);
 	return ret_label;
 }
+
+const char *analysis_device_numbered(const struct analysis *analysis, size_t device,
+				     char *ret_label, size_t size)
+{
+	const size_t length = (size_t)snprintf(ret_label, size, "%zu: ", device);
+
+	if (length < size)
+		analysis_device_label(analysis, device, ret_label + length, size - length);
+	return ret_label;
+}

@@ -741,6 +741,9 @@ size_t analysis_devices_shown(const struct analysis *analysis);
  * returns ret_label. */
 const char *analysis_device_label(const struct analysis *analysis, size_t device, char *ret_label,
 				  size_t size);
+/* "2: " and that label: the number comes first because the end may be cut. */
+const char *analysis_device_numbered(const struct analysis *analysis, size_t device,
+				     char *ret_label, size_t size);
 /* "rank 2 of 4"; "" without a rank. The text is cut to the buffer; returns ret_text. */
 const char *analysis_rank_text(const struct event_process *process, char *ret_text, size_t size);
 size_t analysis_queues_shown(const struct analysis *analysis);

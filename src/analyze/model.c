@@ -18,6 +18,7 @@
 
 #include "analyze/text/kernel_names.h"
 #include "base/error.h"
+#include "event/absent_call.h"
 #include "trace/reader.h"
 
 static uint32_t find_boot_clock(const struct model *model)
@@ -71,6 +72,12 @@ const char *model_text(const struct model *model, uint32_t string, const char *o
 	const char *text = string ? trace_reader_string(model->reader, string, NULL) : "";
 
 	return *text ? text : otherwise;
+}
+
+bool model_is_nobodys(const struct model *model, const struct event_launch *launch)
+{
+	return launch->enter == launch->exit &&
+	       strcmp(model_text(model, launch->function_string, ""), MANAGED_CALL) == 0;
 }
 
 size_t model_entity_list(const struct model *model, enum event_kind kind, const void **ret_rows)

@@ -40,6 +40,10 @@ void model_close(struct model *model); /* NULL-safe */
 /* The text of a string id; `otherwise` if it is empty. Valid until model_close. */
 const char *model_text(const struct model *model, uint32_t string, const char *otherwise);
 
+/* An importer added this launch to a migration of managed memory: its thread called nothing then.
+ */
+bool model_is_nobodys(const struct model *model, const struct event_launch *launch);
+
 /* Same as trace_reader_entities and trace_reader_entity: all rows of an entity kind, and one by its
  * id. */
 size_t model_entity_list(const struct model *model, enum event_kind kind, const void **ret_rows);

@@ -385,13 +385,12 @@ static int put_device(const struct report *report, size_t index)
 	const struct analysis_device *device = &report->analysis->devices[index];
 	const struct account *account = &device->account;
 	uint64_t wall = account->wall_ns;
-	char label[REPORT_NAME_BYTES], name[REPORT_NAME_BYTES];
+	char name[REPORT_NAME_BYTES];
 
-	analysis_device_label(report->analysis, index, label, sizeof(label));
 	if (report_has_many_devices(report) && index < report->analysis->devices_count)
-		snprintf(name, sizeof(name), "%zu: %.*s", index, REPORT_NAME_BYTES - 24, label);
+		analysis_device_numbered(report->analysis, index, name, sizeof(name));
 	else
-		snprintf(name, sizeof(name), "%s", label);
+		analysis_device_label(report->analysis, index, name, sizeof(name));
 	fputs("  ", stdout);
 	table_put_left(name, account_width(report) + 2);
 	table_put_cell(format_duration(wall));

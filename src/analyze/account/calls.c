@@ -195,6 +195,13 @@ void calls_walk(const struct calls *calls, uint64_t begin, uint64_t end,
 		on_piece(context, CALLS_OUTSIDE, end);
 }
 
+/* After the spans that are left were moved to the beginning. */
+static void keep_spans(struct calls *calls, size_t count)
+{
+	calls->count = count;
+	calls->limit = count > CALLS_LIMIT / 2 ? 2 * count : CALLS_LIMIT;
+}
+
 void calls_drop(struct calls *calls, uint64_t time)
 {
 	size_t count = 0;
@@ -202,8 +209,7 @@ void calls_drop(struct calls *calls, uint64_t time)
 	for (size_t i = 0; i < calls->count; i++)
 		if (calls->spans[i].end > time)
 			calls->spans[count++] = calls->spans[i];
-	calls->count = count;
-	calls->limit = count > CALLS_LIMIT / 2 ? 2 * count : CALLS_LIMIT;
+	keep_spans(calls, count);
 }
 
 bool calls_is_full(const struct calls *calls)
@@ -237,6 +243,5 @@ void calls_compact(struct calls *calls, const uint64_t *kept, size_t kept_count,
 		last->is_merged = true;
 		add_sum(&last->inside, &span->inside);
 	}
-	calls->count = count;
-	calls->limit = count > CALLS_LIMIT / 2 ? 2 * count : CALLS_LIMIT;
+	keep_spans(calls, count);
 }

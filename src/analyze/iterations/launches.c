@@ -18,7 +18,6 @@
 #include "analyze/model.h"
 #include "base/array.h"
 #include "base/hash.h"
-#include "event/absent_call.h"
 #include "trace/reader.h"
 
 #define KEY_IS_COMMAND UINT32_C(0x80000000)
@@ -63,11 +62,10 @@ static uint32_t key_of(const struct model *model, const struct event_launch *row
 static int add_row(const struct model *model, const struct clocks_domain *clock,
 		   const struct event_launch *row, struct thread_launches *launches)
 {
-	const char *function = model_text(model, row->function_string, "");
 	size_t count = launches->count;
 
 	if (row->result || (row->flags & (LAUNCH_PART | LAUNCH_FURTHER)) ||
-	    strcmp(function, MANAGED_CALL) == 0)
+	    model_is_nobodys(model, row))
 		return 0;
 	if (array_grow(launches->launches, launches->capacity, count + 1) ||
 	    array_grow(launches->stacks, launches->stacks_capacity, count + 1))

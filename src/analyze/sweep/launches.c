@@ -14,8 +14,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "event/absent_call.h"
-
 /* Calls of a runtime are inside of functions and operators. */
 static bool is_function(const struct event_api *row)
 {
@@ -243,15 +241,6 @@ static int note_part(struct sweep *sweep, const struct event_launch *row)
 			     state->batch_enter == row->enter ? state->batch_correlation : 0);
 }
 
-/* The thread of the row called nothing then: it may sleep. */
-static bool is_nobodys(const struct sweep *sweep, const struct event_launch *row)
-{
-	const struct model *model = sweep->analysis->model;
-
-	return row->enter == row->exit &&
-	       strcmp(model_text(model, row->function_string, ""), MANAGED_CALL) == 0;
-}
-
 int sweep_take_launch(struct sweep *sweep, const struct event_launch *row)
 {
 	size_t thread = entity_index_find(&sweep->entities.threads, row->thread);
@@ -282,8 +271,9 @@ int sweep_take_launch(struct sweep *sweep, const struct event_launch *row)
 		sweep_note_wait(sweep, thread, &call);
 		sweep_count_waited(sweep, thread, &call);
 	}
-	error = is_nobodys(sweep, row) ? sweep_state_continues(sweep, thread, row->enter)
-				       : add_span(sweep, thread, &call, true, CALLS_OUTSIDE);
+	error = model_is_nobodys(sweep->analysis->model, row)
+			? sweep_state_continues(sweep, thread, row->enter)
+			: add_span(sweep, thread, &call, true, CALLS_OUTSIDE);
 	return error ? error : sweep_note_launch(sweep, thread, row, place);
 }
 

@@ -718,7 +718,7 @@ int sweep_end_capture(struct sweep *sweep, size_t thread, const struct event_api
 /* Marks the thread's calls from this time on as in a capture, or as in none. */
 int sweep_mark_capture(struct thread_called *called, uint64_t time_ns, uint32_t capture);
 
-/* ---- sweep/overheads.c ---- */
+/* ---- sweep/full_buffers.c ---- */
 
 /* Takes a range that the driver reports. */
 int sweep_take_overhead(struct sweep *sweep, const struct event_range *row);

@@ -149,7 +149,7 @@ int sweep_state_called(struct sweep *sweep, size_t thread, uint64_t time_ns)
 	bool is_inside;
 	int error = pass_losses(sweep, thread, &(struct thread_row){.time = time_ns}, &is_inside);
 
-	if (!error && thread < sweep->entities.threads.count)
+	if (!error)
 		error = return_late(sweep, thread, time_ns);
 	return error ? error : come_back(sweep, thread, time_ns, 0);
 }
@@ -250,7 +250,7 @@ int sweep_take_switch(struct sweep *sweep, const struct event_switch *row)
 	error = leave(sweep, row);
 	if (!error)
 		error = pass_losses(sweep, next, &entry, &is_inside);
-	if (!error && next < sweep->entities.threads.count)
+	if (!error)
 		error = return_late(sweep, next, row->time);
 	/* A preempted thread did not wait, so its previous waker stays. */
 	if (!error && next < sweep->entities.threads.count && state->since_ns != UINT64_MAX)

@@ -346,18 +346,12 @@ static void write_graph_ids(struct json_writer *json, size_t device)
 	json_array_end(json);
 }
 
-/* With several devices the name begins with the number, because other parts may be cut. */
 static const char *device_name(const struct analysis *analysis, size_t device, char *ret_name,
 			       size_t size)
 {
-	char label[200];
-
-	analysis_device_label(analysis, device, label, sizeof(label));
-	if (analysis_devices_shown(analysis) > 1)
-		snprintf(ret_name, size, "%zu: %.200s", device, label);
-	else
-		snprintf(ret_name, size, "%s", label);
-	return ret_name;
+	return analysis_devices_shown(analysis) > 1
+		       ? analysis_device_numbered(analysis, device, ret_name, size)
+		       : analysis_device_label(analysis, device, ret_name, size);
 }
 
 static void write_device(struct writer *writer, size_t device)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * analyze/sweep/overheads.c - launches that wait because the driver's command buffer is full
+ * analyze/sweep/full_buffers.c - launches that wait because the driver's command buffer is full
  *
  * Runs in:  our own process, in all commands that read a trace
  * Gets:     launches; ranges that CUPTI reports, also from PyTorch's traces
  * Gives:    marks on the launching calls, and the sum of the waits
  * Owns:     nothing
  * Fails:    -ENOMEM
- * Why full buffers by time: PyTorch does not name the thread of an overhead. Its time lies in the
+ * Why by time: PyTorch does not name the thread of an overhead. Its time lies in the
  *           launch (198 of 198 in a recording of two H100). A runtime that reports no such times
  *           shows them by a launch that lasts long while its queue is deep: a launch takes some 10
  *           us, and the buffers hold about 1000 commands. That is an estimate.
@@ -106,9 +106,8 @@ int sweep_take_overhead(struct sweep *sweep, const struct event_range *row)
 	size_t thread;
 
 	if (row->type != RANGE_START ||
-	    strcmp(model_text(model, row->domain_string, ""), "CUPTI") != 0)
-		return 0;
-	if (strcasecmp(model_range_name(model, row), "command buffer full") != 0)
+	    strcmp(model_text(model, row->domain_string, ""), "CUPTI") != 0 ||
+	    strcasecmp(model_range_name(model, row), "command buffer full") != 0)
 		return 0;
 	if (!full->is_reported)
 		forget_estimates(sweep);
