@@ -25,8 +25,8 @@ struct stats_result {
 	bool has_interval;    /* false: too few values for this confidence */
 	double low, high;     /* the interval: its coverage is at least the confidence */
 	double p_two_sided;   /* NAN if a sample is empty, as the next two */
-	double p_greater;     /* of a shift above 0 */
-	double p_less;        /* of a shift below 0 */
+	double p_greater;     /* for a shift above 0 */
+	double p_less;        /* for a shift below 0 */
 	double superiority;   /* P(changed > base) + P(equal) / 2; paired: in one pair */
 	double detectable;    /* shift proved with probability 0.8 at these counts; NAN: unknown */
 };
