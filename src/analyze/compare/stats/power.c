@@ -7,8 +7,9 @@
  * Gives:    the shift that is proved with probability 0.8
  * Owns:     nothing
  * Fails:    never
- * Why:      the formula of the t test, divided by the square root of 3/pi: so large is the
- *           efficiency of ranks for normal values (Hodges and Lehmann 1956).
+ * Why:      the formula of the t test, divided by the square root of 3/pi, the efficiency of ranks
+ *           for normal values (Hodges and Lehmann 1956). With heavy tails it is too small by a
+ *           quarter at 8 against 8 values, and by 1 % at 40. SMALL_SAMPLE corrects that.
  */
 #include "analyze/compare/stats/power.h"
 
@@ -17,7 +18,8 @@
 #include "analyze/compare/stats/normal.h"
 #include "base/array.h"
 
-#define POWER_TAIL 0.2
+#define POWER_TAIL   0.2
+#define SMALL_SAMPLE 1.5 /* measure_compare_stats, Student's t with 3 degrees of freedom */
 enum { MAX_COUNT = 1000000 };
 #define TOLERANCE (1 + 1e-9)
 
@@ -37,7 +39,9 @@ double power_find_shift(double confidence, bool is_paired, double spread, size_t
 			size_t other_count)
 {
 	double freedom = is_paired ? (double)count - 1 : (double)(count + other_count) - 2;
+	/* The variance of the estimate of a shift, in variances of one value. */
 	double scale = is_paired ? 1 / (double)count : 1 / (double)count + 1 / (double)other_count;
+	double few = 1 + SMALL_SAMPLE * (is_paired ? scale : scale / 2);
 	double level = 1 - confidence;
 
 	if (!count || (!is_paired && !other_count) || freedom < 1 ||
@@ -45,7 +49,7 @@ double power_find_shift(double confidence, bool is_paired, double spread, size_t
 		return NAN;
 	return (student_quantile_upper(level / 2, freedom) +
 		student_quantile_upper(POWER_TAIL, freedom)) *
-	       spread * sqrt(scale / (3 / M_PI));
+	       spread * few * sqrt(scale / (3 / M_PI));
 }
 
 size_t power_find_min_count(double confidence, bool is_paired)
