@@ -280,6 +280,29 @@ static void print_changes(size_t rounds)
 	}
 }
 
+/* Shares of series of 60 values whose level rises by 5 in the middle and returns, with both changes
+ * found. */
+static void print_returns(size_t rounds)
+{
+	static const size_t lengths[] = {5, 10, 20, 30};
+
+	printf("returning levels at alpha 0.01: number of values above, found\n");
+	for (size_t i = 0; i < ARRAY_COUNT(lengths); i++) {
+		size_t first = 30 - lengths[i] / 2, end = first + lengths[i], found = 0;
+		double values[60];
+		uint64_t state = 1;
+
+		for (size_t round = 0; round < rounds; round++) {
+			noise_fill(NOISE_NORMAL, &state, 0, 60, values);
+			for (size_t j = first; j < end; j++)
+				values[j] += 5;
+			found += finds_change(values, 60, 0.01, first) &&
+				 finds_change(values, 60, 0.01, end);
+		}
+		printf("| %zu | %.3f |\n", lengths[i], (double)found / (double)rounds);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	size_t rounds = argc > 1 ? strtoul(argv[1], NULL, 10) : 4000;
@@ -288,6 +311,7 @@ int main(int argc, char **argv)
 	print_detectable(rounds);
 	print_gate(rounds);
 	print_changes(rounds / 4);
+	print_returns(rounds / 4);
 	print_batches(rounds / 4);
 	return 0;
 }

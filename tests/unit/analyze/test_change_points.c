@@ -119,7 +119,28 @@ TEST(a_step_in_the_newest_values_is_found)
 	CHECK(found_steps >= 40);
 }
 
-TEST(one_outlier_is_not_a_change)
+TEST(a_level_that_returns_is_found)
+{
+	size_t found_both = 0;
+	uint64_t state = 15;
+
+	for (int round = 0; round < 50; round++) {
+		struct found found;
+		double values[60];
+
+		noise_fill(NOISE_NORMAL, &state, 0, 60, values);
+		for (size_t i = 25; i < 35; i++)
+			values[i] += 5;
+		found = find_changes(values, 60, 0.01);
+		found_both += found.count == 2 &&
+			      llabs((long long)found.points[0].index - 25) <= 1 &&
+			      llabs((long long)found.points[1].index - 35) <= 1;
+	}
+	printf("# 10 higher values in the middle of 60: %zu of 50\n", found_both);
+	CHECK(found_both >= 40);
+}
+
+TEST(one_or_two_outliers_are_not_a_change)
 {
 	double values[40];
 	uint64_t state = 13;
@@ -127,6 +148,8 @@ TEST(one_outlier_is_not_a_change)
 	for (size_t place = 0; place < 40; place++) {
 		noise_fill(NOISE_NORMAL, &state, 0, 40, values);
 		values[place] = 1000;
+		CHECK_EQUAL(find_changes(values, 40, 0.001).count, 0);
+		values[(place + 1) % 40] = 1000;
 		CHECK_EQUAL(find_changes(values, 40, 0.001).count, 0);
 	}
 }
@@ -177,7 +200,8 @@ int main(void)
 	RUN(steps_are_found_at_their_place);
 	RUN(two_steps_are_found);
 	RUN(a_step_in_the_newest_values_is_found);
-	RUN(one_outlier_is_not_a_change);
+	RUN(a_level_that_returns_is_found);
+	RUN(one_or_two_outliers_are_not_a_change);
 	RUN(constant_and_short_series);
 	RUN(long_series);
 	return harness_end();
