@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "analyze/compare/stats/change_points.h"
 #include "analyze/compare/stats/sample.h"
@@ -303,6 +304,45 @@ static void print_returns(size_t rounds)
 	}
 }
 
+static double now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
+}
+
+static void print_times(void)
+{
+	static const size_t counts[] = {10, 30, 40, 1000, 100000};
+	double *base = calloc(100000, sizeof(*base)), *changed = calloc(100000, sizeof(*changed));
+	struct stats_options options = {.confidence = 0.99};
+	uint64_t state = 1;
+
+	printf("times: values per side; comparison, ms; series without and with 19 steps, ms\n");
+	for (size_t i = 0; base && changed && i < ARRAY_COUNT(counts); i++) {
+		size_t count = counts[i];
+		struct stats_result result;
+		double start, compared, without;
+
+		noise_fill(NOISE_NORMAL, &state, 0, count, base);
+		noise_fill(NOISE_NORMAL, &state, 0, count, changed);
+		start = now_ms();
+		stats_compare((struct stats_sample){base, count},
+			      (struct stats_sample){changed, count}, &options, &result);
+		compared = now_ms();
+		finds_change(base, count, 0.01, 0);
+		without = now_ms();
+		for (size_t j = 0; j < count; j++)
+			base[j] += j * 20 / count % 2 ? 2 : 0;
+		finds_change(base, count, 0.01, 0);
+		printf("| %zu | %.2f | %.2f | %.2f |\n", count, compared - start,
+		       without - compared, now_ms() - without);
+	}
+	free(base);
+	free(changed);
+}
+
 int main(int argc, char **argv)
 {
 	size_t rounds = argc > 1 ? strtoul(argv[1], NULL, 10) : 4000;
@@ -313,5 +353,6 @@ int main(int argc, char **argv)
 	print_changes(rounds / 4);
 	print_returns(rounds / 4);
 	print_batches(rounds / 4);
+	print_times();
 	return 0;
 }

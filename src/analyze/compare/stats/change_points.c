@@ -11,8 +11,8 @@
  *           cannot make it large, although the newest change matters most. So each sum is divided
  *           by its standard deviation. The 5 largest of 50 values at the end have 3.7 of them, and
  *           Pettitt's own probability is 0.18.
- * Why windows: a level that returns leaves no large sum of the first values. Of 1000 series of 60
- *           with 10 values 5 sigma above the others, 69 were found without windows.
+ * Why windows: a level that returns leaves no large sum of the first values. A level of 10 values,
+ *           5 sigma above the other 50, was found in 7 % of the series without windows.
  */
 #include "analyze/compare/stats/change_points.h"
 
@@ -50,7 +50,7 @@ struct search {
 	const double *values;
 	double alpha;
 	uint32_t *ranks;
-	double *sums; /* of the first ranks, less their mean */
+	double *sums; /* sums[i]: the first i ranks, less their mean */
 	struct segment *pending;
 	size_t pending_count, pending_capacity;
 	struct change_point *points;
