@@ -50,7 +50,7 @@ struct search {
 	const double *values;
 	double alpha;
 	uint32_t *ranks;
-	double *sums; /* sums[i]: the first i ranks, less their mean */
+	double *sums; /* sums[i]: the first i ranks, less their mean; or sorted values */
 	struct segment *pending;
 	size_t pending_count, pending_capacity;
 	struct change_point *points;
@@ -197,6 +197,37 @@ static double find_shuffled_p(struct search *search, const struct change_test *t
 	return (double)(exceeded + 1) / (SHUFFLES + 1);
 }
 
+/* ---- levels ---------------------------------------------------------------------------------- */
+
+static int compare_values(const void *left, const void *right)
+{
+	double a = *(const double *)left, b = *(const double *)right;
+
+	return (a > b) - (a < b);
+}
+
+/* The median of a part of the series. The sums are lost. */
+static double find_median(struct search *search, size_t first, size_t end)
+{
+	size_t count = end - first;
+	double *sorted = search->sums;
+
+	memcpy(sorted, search->values + first, count * sizeof(*sorted));
+	qsort(sorted, count, sizeof(*sorted), compare_values);
+	return (sorted[(count - 1) / 2] + sorted[count / 2]) / 2;
+}
+
+/* Whether the median changes. One outlier at the end of a constant series has a small p value. */
+static bool has_new_level(struct search *search, struct segment segment, struct split split)
+{
+	size_t index = segment.first + split.index, end = segment.first + split.end;
+	double level = find_median(search, index, end);
+	double before = find_median(search, segment.first, index);
+	double after = end < segment.end ? find_median(search, end, segment.end) : before;
+
+	return (level < before || level > before) && (level < after || level > after);
+}
+
 /* ---- the search ------------------------------------------------------------------------------ */
 
 static int add_segment(struct search *search, size_t first, size_t end, double share)
@@ -241,7 +272,7 @@ static int test_segment(struct search *search, const struct change_test *test,
 	p = test->bound(split.statistic, count);
 	if (p > search->alpha * share && count <= MAX_SHUFFLED && split.statistic > 0)
 		p = fmin(p, find_shuffled_p(search, test, count, split.statistic));
-	*ret_is_split = p <= search->alpha * share;
+	*ret_is_split = p <= search->alpha * share && has_new_level(search, segment, split);
 	return *ret_is_split ? add_split(search, segment, split, p / share) : 0;
 }
 
@@ -278,39 +309,21 @@ static int refine_points(struct search *search, size_t count)
 	return 0;
 }
 
-/* ---- levels ---------------------------------------------------------------------------------- */
-
-static int compare_values(const void *left, const void *right)
+static void set_levels(struct search *search, size_t count)
 {
-	double a = *(const double *)left, b = *(const double *)right;
-
-	return (a > b) - (a < b);
-}
-
-static int set_levels(struct search *search, size_t count)
-{
-	auto_free double *sorted = malloc(count * sizeof(*sorted));
 	size_t first = 0;
 
-	if (!sorted)
-		return -ENOMEM;
-	memcpy(sorted, search->values, count * sizeof(*sorted));
 	for (size_t i = 0; i <= search->points_count; i++) {
 		bool is_last = i == search->points_count;
 		size_t end = is_last ? count : search->points[i].index;
-		double median;
+		double median = find_median(search, first, end);
 
-		qsort(sorted + first, end - first, sizeof(*sorted), compare_values);
-		median = (sorted[first + (end - first - 1) / 2] +
-			  sorted[first + (end - first) / 2]) /
-			 2;
 		if (i)
 			search->points[i - 1].after = median;
 		if (!is_last)
 			search->points[i].before = median;
 		first = end;
 	}
-	return 0;
 }
 
 static int find_points(struct search *search, size_t count)
@@ -325,7 +338,9 @@ static int find_points(struct search *search, size_t count)
 	/* Twice, because a neighbour may have moved. */
 	error = refine_points(search, count);
 	error = error ? error : refine_points(search, count);
-	return error ? error : set_levels(search, count);
+	if (!error)
+		set_levels(search, count);
+	return error;
 }
 
 int change_points_find(const double *values, size_t count, double alpha,
