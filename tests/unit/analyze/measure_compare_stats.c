@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "analyze/compare/stats/change_points.h"
 #include "analyze/compare/stats/sample.h"
@@ -280,6 +281,68 @@ static void print_changes(size_t rounds)
 	}
 }
 
+/* Shares of series of 60 values whose level rises by 5 in the middle and returns, with both changes
+ * found. */
+static void print_returns(size_t rounds)
+{
+	static const size_t lengths[] = {5, 10, 20, 30};
+
+	printf("returning levels at alpha 0.01: number of values above, found\n");
+	for (size_t i = 0; i < ARRAY_COUNT(lengths); i++) {
+		size_t first = 30 - lengths[i] / 2, end = first + lengths[i], found = 0;
+		double values[60];
+		uint64_t state = 1;
+
+		for (size_t round = 0; round < rounds; round++) {
+			noise_fill(NOISE_NORMAL, &state, 0, 60, values);
+			for (size_t j = first; j < end; j++)
+				values[j] += 5;
+			found += finds_change(values, 60, 0.01, first) &&
+				 finds_change(values, 60, 0.01, end);
+		}
+		printf("| %zu | %.3f |\n", lengths[i], (double)found / (double)rounds);
+	}
+}
+
+static double now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
+}
+
+static void print_times(void)
+{
+	static const size_t counts[] = {10, 30, 40, 1000, 100000};
+	double *base = calloc(100000, sizeof(*base)), *changed = calloc(100000, sizeof(*changed));
+	struct stats_options options = {.confidence = 0.99};
+	uint64_t state = 1;
+
+	printf("times: values per side; comparison, ms; series without and with 19 steps, ms\n");
+	for (size_t i = 0; base && changed && i < ARRAY_COUNT(counts); i++) {
+		size_t count = counts[i];
+		struct stats_result result;
+		double start, compared, without;
+
+		noise_fill(NOISE_NORMAL, &state, 0, count, base);
+		noise_fill(NOISE_NORMAL, &state, 0, count, changed);
+		start = now_ms();
+		stats_compare((struct stats_sample){base, count},
+			      (struct stats_sample){changed, count}, &options, &result);
+		compared = now_ms();
+		finds_change(base, count, 0.01, 0);
+		without = now_ms();
+		for (size_t j = 0; j < count; j++)
+			base[j] += j * 20 / count % 2 ? 2 : 0;
+		finds_change(base, count, 0.01, 0);
+		printf("| %zu | %.2f | %.2f | %.2f |\n", count, compared - start,
+		       without - compared, now_ms() - without);
+	}
+	free(base);
+	free(changed);
+}
+
 int main(int argc, char **argv)
 {
 	size_t rounds = argc > 1 ? strtoul(argv[1], NULL, 10) : 4000;
@@ -288,6 +351,8 @@ int main(int argc, char **argv)
 	print_detectable(rounds);
 	print_gate(rounds);
 	print_changes(rounds / 4);
+	print_returns(rounds / 4);
 	print_batches(rounds / 4);
+	print_times();
 	return 0;
 }

@@ -7,18 +7,8 @@
 #include <stdlib.h>
 
 #include "analyze/compare/stats/change_points.h"
-#include "base/array.h"
+#include "compare_checks.h"
 #include "compare_noise.h"
-#include "harness.h"
-
-#define CHECK_NEAR(got, want, error)                                           \
-	do {                                                                   \
-		double got_ = (got), want_ = (want);                           \
-		if (!(fabs(got_ - want_) <= (error))) {                        \
-			harness_fail(__FILE__, __LINE__, #got " near " #want); \
-			printf("#   got %.10g, want %.10g\n", got_, want_);    \
-		}                                                              \
-	} while (0)
 
 struct found {
 	size_t count;
@@ -40,7 +30,7 @@ static struct found find_changes(const double *values, size_t count, double alph
 TEST(noise_has_no_changes)
 {
 	static const size_t counts[] = {12, 40, 150};
-	size_t rounds = HARNESS_IS_SLOW ? 100 : 400;
+	size_t rounds = 400;
 
 	for (size_t i = 0; i < ARRAY_COUNT(counts); i++) {
 		size_t false_changes = 0;
@@ -119,7 +109,28 @@ TEST(a_step_in_the_newest_values_is_found)
 	CHECK(found_steps >= 40);
 }
 
-TEST(one_outlier_is_not_a_change)
+TEST(a_level_that_returns_is_found)
+{
+	size_t found_both = 0;
+	uint64_t state = 15;
+
+	for (int round = 0; round < 50; round++) {
+		struct found found;
+		double values[60];
+
+		noise_fill(NOISE_NORMAL, &state, 0, 60, values);
+		for (size_t i = 25; i < 35; i++)
+			values[i] += 5;
+		found = find_changes(values, 60, 0.01);
+		found_both += found.count == 2 &&
+			      llabs((long long)found.points[0].index - 25) <= 1 &&
+			      llabs((long long)found.points[1].index - 35) <= 1;
+	}
+	printf("# 10 higher values in the middle of 60: %zu of 50\n", found_both);
+	CHECK(found_both >= 40);
+}
+
+TEST(one_or_two_outliers_are_not_a_change)
 {
 	double values[40];
 	uint64_t state = 13;
@@ -128,7 +139,47 @@ TEST(one_outlier_is_not_a_change)
 		noise_fill(NOISE_NORMAL, &state, 0, 40, values);
 		values[place] = 1000;
 		CHECK_EQUAL(find_changes(values, 40, 0.001).count, 0);
+		values[(place + 1) % 40] = 1000;
+		CHECK_EQUAL(find_changes(values, 40, 0.001).count, 0);
 	}
+}
+
+TEST(one_outlier_of_a_constant_series_is_not_a_change)
+{
+	for (size_t place = 0; place < 200; place++) {
+		double values[200] = {0};
+
+		values[place] = 1;
+		CHECK_EQUAL(find_changes(values, 200, 0.05).count, 0);
+	}
+}
+
+/* Both halves of a series with a step are noise: they share the level of the whole series. */
+TEST(parts_of_a_split_share_the_level)
+{
+	size_t false_changes = 0;
+	uint64_t state = 16;
+
+	for (int round = 0; round < 400; round++) {
+		double values[60];
+
+		noise_fill(NOISE_NORMAL, &state, 0, 30, values);
+		noise_fill(NOISE_NORMAL, &state, 100, 30, values + 30);
+		false_changes += find_changes(values, 60, 0.05).count > 1;
+	}
+	printf("# false changes beside a step: %zu of 400\n", false_changes);
+	CHECK(false_changes <= 26);
+}
+
+/* 6 against 6 different values are separated with a probability of 2/924. */
+TEST(probability_of_a_separated_step)
+{
+	static const double values[] = {3, 1, 2, 6, 5, 4, 12, 11, 15, 13, 16, 14};
+	struct found found = find_changes(values, ARRAY_COUNT(values), 0.05);
+
+	REQUIRE(found.count == 1);
+	CHECK_EQUAL(found.points[0].index, 6);
+	CHECK(found.points[0].p > 2.0 / 924 && found.points[0].p < 0.01);
 }
 
 TEST(constant_and_short_series)
@@ -177,7 +228,11 @@ int main(void)
 	RUN(steps_are_found_at_their_place);
 	RUN(two_steps_are_found);
 	RUN(a_step_in_the_newest_values_is_found);
-	RUN(one_outlier_is_not_a_change);
+	RUN(a_level_that_returns_is_found);
+	RUN(one_or_two_outliers_are_not_a_change);
+	RUN(one_outlier_of_a_constant_series_is_not_a_change);
+	RUN(parts_of_a_split_share_the_level);
+	RUN(probability_of_a_separated_step);
 	RUN(constant_and_short_series);
 	RUN(long_series);
 	return harness_end();

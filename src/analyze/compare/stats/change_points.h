@@ -12,8 +12,8 @@ struct change_point {
 	double p;             /* adjusted for all tests of the series */
 };
 
-/* Finds the changes of a series, in its order; alpha is the probability of any change in a series
- * without one. The caller frees *ret_points, NULL if there are none. The same series has the same
+/* Finds the changes of a series, in its order; alpha limits the probability of any false
+ * change. The caller frees *ret_points, NULL if there are none. The same series has the same
  * result in each call. Errors: -ENOMEM; -EINVAL for a value that is not finite. */
 int change_points_find(const double *values, size_t count, double alpha,
 		       struct change_point **ret_points, size_t *ret_count);

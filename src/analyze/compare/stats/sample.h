@@ -31,7 +31,8 @@ struct stats_result {
 	double detectable;    /* shift proved with probability 0.8 at these counts; NAN: unknown */
 };
 
-/* Errors: -ENOMEM; -EINVAL for a value that is not finite, or for pairs of different counts. */
+/* Errors: -ENOMEM; -EINVAL for a value that is not finite, for pairs of different counts, or for a
+ * confidence outside 0 to 1. */
 int stats_compare(struct stats_sample base, struct stats_sample changed,
 		  const struct stats_options *options, struct stats_result *ret_result);
 
