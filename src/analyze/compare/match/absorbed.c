@@ -8,7 +8,7 @@
  * Gives:    rows that become "fused" or "split"
  * Owns:     a list of candidates
  * Fails:    -ENOMEM
- * Why so many conditions: a kernel that is simply gone is frequent. Only a neighbour that became
+ * Why all these conditions: a kernel that is simply gone is frequent. Only a neighbour that became
  *           slower by the time of the missing one, from the same call path and with the same
  * counts, is evidence, and weak evidence at that.
  */
@@ -19,9 +19,9 @@
 #include "base/array.h"
 
 static const double confidence_of_absorbed = 0.35;
-static const double max_error = 0.35; /* of the time of both */
-static const double min_part = 0.1;   /* of the neighbour's time; less is noise */
-static const double min_rise = 0.5;   /* of the missing kernel's time */
+static const double max_error = 0.35; /* relative to the time of both */
+static const double min_part = 0.1;   /* share of the neighbour's time; less is noise */
+static const double min_rise = 0.5;   /* share of the missing kernel's time */
 static const double min_counts = 0.95, min_overlap = 0.5;
 
 struct absorbed {
@@ -37,7 +37,7 @@ struct kernel_place {
 
 struct search {
 	struct matcher *matcher;
-	enum match_side side;     /* of the missing kernels */
+	enum match_side side;     /* side of the missing kernels */
 	const uint32_t *partners; /* per row: its only item on the other side + 1; 0: several */
 	struct absorbed *found;
 	size_t count, capacity;

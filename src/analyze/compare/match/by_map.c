@@ -52,7 +52,7 @@ static bool covers(const char *pattern, const char *text)
 	return !*pattern;
 }
 
-/* The text that a pattern's only star covers: what is between the pattern's two ends. */
+/* The text that a pattern's only star covers, between the pattern's two ends. */
 static bool find_star(const struct map_name *name, const char *text, const char **ret_star,
 		      size_t *ret_size)
 {

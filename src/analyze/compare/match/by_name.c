@@ -45,18 +45,10 @@ static bool make_function(const struct match_item *item, struct key_bytes *key)
 	       kernel_plain_name(item->name, PLAIN_FUNCTION, key->text, sizeof(key->text));
 }
 
-static bool make_sure_family(const struct match_item *item, struct key_bytes *key)
+static bool make_family(const struct match_item *item, struct key_bytes *key)
 {
 	return item->is_kernel &&
-	       kernel_family(item->name, key->text, sizeof(key->text), &key->pattern) &&
-	       strcmp(key->pattern, "counter") != 0;
-}
-
-static bool make_counter(const struct match_item *item, struct key_bytes *key)
-{
-	return item->is_kernel &&
-	       kernel_family(item->name, key->text, sizeof(key->text), &key->pattern) &&
-	       strcmp(key->pattern, "counter") == 0;
+	       kernel_family(item->name, key->text, sizeof(key->text), &key->pattern);
 }
 
 static bool make_loose(const struct match_item *item, struct key_bytes *key)
@@ -118,7 +110,8 @@ static int add_keyed(struct matcher *matcher, enum match_side side, make_key *ma
 	return 0;
 }
 
-/* The confidence of a family depends on its pattern. */
+/* The confidence depends on the pattern. A number at the end of any name is weak evidence, so it
+ * needs equal counts as well. */
 static int group_by_pattern(struct matcher *matcher, struct keyed_item *items, size_t count,
 			    const struct group_rule *rule)
 {
@@ -137,6 +130,7 @@ static int group_by_pattern(struct matcher *matcher, struct keyed_item *items, s
 				items[kept++] = moved;
 			}
 		own.confidence *= pattern ? kernel_family_confidence(pattern) : 1;
+		own.needs_counts = pattern && strcmp(pattern, "counter") == 0;
 		if (matcher_group(matcher, items + first, kept - first, &own))
 			return -ENOMEM;
 		first = kept;
@@ -253,8 +247,7 @@ int match_by_names(struct matcher *matcher)
 	static const struct name_step steps[] = {
 		{make_typed, {MATCH_TEMPLATE, 0.95, false, false}},
 		{make_function, {MATCH_TEMPLATE, 0.85, false, false}},
-		{make_sure_family, {MATCH_VARIANT, 1, false, false}},
-		{make_counter, {MATCH_VARIANT, 1, false, true}},
+		{make_family, {MATCH_VARIANT, 1, false, false}},
 		{make_numbers, {MATCH_VARIANT, 1, false, false}},
 	};
 	int error = match_equal(matcher);

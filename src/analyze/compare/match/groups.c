@@ -9,14 +9,14 @@
  * Fails:    -ENOMEM
  * Why pairs in order: a library has several variants of one kernel in one run, for several sizes.
  *           The order of their first executions survives a change of tiles. If the counts of a pair
- *           differ by more than 2, the order is no evidence, and all variants share one row.
+ *           differ by more than 2, the order proves nothing, and all variants share one row.
  */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "analyze/compare/match/matcher.h"
 
-static const double min_likeness = 0.5;  /* of the counts of a pair among several */
+static const double min_likeness = 0.5;  /* for the counts of a pair among several */
 static const double same_likeness = 0.9; /* counts that count as equal */
 static const double uneven_pairs = 0.8;  /* factor of confidence: paired in order */
 static const double joined = 0.7;        /* factor of confidence: one row for several variants */

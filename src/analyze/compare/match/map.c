@@ -24,7 +24,7 @@
 enum { MAX_BYTES = 16 << 20 };
 
 struct match_map {
-	char *text; /* of the file, with a NUL after each name */
+	char *text; /* content of the file, with a NUL after each name */
 	struct map_line *lines;
 	size_t count, capacity;
 };
@@ -88,18 +88,20 @@ static int parse_side(char *text, const struct map_place *place, struct map_line
 	char *next;
 	int error;
 
-	for (char *at = skip_blanks(text); at; at = next) {
+	for (char *at = text; at; at = next ? next + 3 : NULL) {
+		char *name;
+
 		next = find_separator(at, " + ");
 		if (line->counts[side] == MAP_NAMES)
 			return refuse(place, "a side has more than 16 names; use * or two lines");
 		end_text(at, next ? next : at + strlen(at));
-		if (!next && !line->counts[side] && strcmp(at, "-") == 0)
+		name = skip_blanks(at);
+		if (!next && !line->counts[side] && strcmp(name, "-") == 0)
 			return 0;
-		error = parse_name(at, place, &line->names[side][line->counts[side]]);
+		error = parse_name(name, place, &line->names[side][line->counts[side]]);
 		if (error)
 			return error;
 		line->counts[side]++;
-		next = next ? skip_blanks(next + 3) : NULL;
 	}
 	return 0;
 }

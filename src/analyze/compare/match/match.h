@@ -15,7 +15,7 @@ struct match_map;
 
 /* The executions of an item that were launched from one call path. */
 struct match_stack {
-	uint64_t hash; /* of the function names, not of the lines */
+	uint64_t hash; /* made from the function names, not from the lines */
 	uint64_t count;
 	uint64_t time_ns;
 };

@@ -122,7 +122,8 @@ static bool is_word_in(const char *patterns, struct word word)
 
 /* ---- families of names of words -------------------------------------------------------------- */
 
-/* "tn" for Tensile's "Alik_Bljk" and for "tn", "TN", "TNT"; size 0: the word is no layout. */
+/* "tn" for Tensile's "Alik_Bljk" and for "tn", "TN", "TNT"; size 0: the word does not name a
+ * layout. */
 static struct word layout_of(struct word word)
 {
 	static const struct {

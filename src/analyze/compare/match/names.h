@@ -25,7 +25,7 @@ int kernel_family_loose(const char *name, char *ret_key, size_t size, const char
  * above returned. */
 double kernel_family_confidence(const char *pattern);
 
-/* What stays of template arguments in a plain name. */
+/* The template arguments that stay in a plain name. */
 enum plain_detail {
 	PLAIN_FUNCTION, /* nothing */
 	PLAIN_TYPES,    /* types and enumerators, but no numbers */

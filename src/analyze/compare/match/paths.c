@@ -23,14 +23,16 @@
 
 enum { MAX_PER_PATH = 16, NAME_BITS = 256 };
 
-/* Edges between kernels that share less are left out. */
+/* Edges between kernels that share less are left out, unless all paths of the one are among many
+ * of the other. */
 static const double min_share = 0.25, min_larger_share = 0.5;
+static const double min_contained_share = 0.05, contained_share = 0.9;
 
 struct path_entry {
 	uint64_t hash;
 	uint64_t slot; /* previous and next neighbour; 0: unknown */
 	uint32_t scope, index;
-	double share; /* of the item's executions */
+	double share; /* part of the item's executions */
 	uint8_t side;
 	bool has_stacks, is_free;
 };
@@ -284,7 +286,8 @@ static bool is_strong(const struct path_edge *edge)
 	const double high =
 		edge->base_share < edge->changed_share ? edge->changed_share : edge->base_share;
 
-	return low >= min_share && high >= min_larger_share;
+	return (low >= min_share && high >= min_larger_share) ||
+	       (low >= min_contained_share && high >= contained_share);
 }
 
 /* One edge for two kernels, whose shares are the sums over their common paths. */

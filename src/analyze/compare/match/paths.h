@@ -22,10 +22,10 @@ struct path_node {
 /* Two kernels that share call paths. */
 struct path_edge {
 	uint32_t base, changed;           /* indices of items */
-	double base_share, changed_share; /* of the executions: those from shared paths */
+	double base_share, changed_share; /* part of its executions that shared paths launched */
 	uint32_t others; /* kernels with rows that run from the same path, at most */
 	bool has_stacks; /* false: neighbours in place of call paths */
-	double score;    /* of a match 1:1; 0: impossible */
+	double score;    /* for a match 1:1; 0: impossible */
 };
 
 struct paths {

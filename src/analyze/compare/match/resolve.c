@@ -18,11 +18,13 @@
 #include "base/array.h"
 
 /* docs/design/compare-matching.md lists these values and their reasons. */
-static const double min_score = 0.55;     /* of a match 1:1 */
+static const double min_score = 0.55;     /* for a match 1:1 */
 static const double min_margin = 0.06;    /* to the second best */
-static const double min_confidence = 0.3; /* of split, fused and regrouped */
+static const double min_confidence = 0.3; /* for split, fused and regrouped */
 static const double min_count_likeness = 0.67;
 static const double min_time_likeness = 0.1;
+static const double min_name_likeness = 0.7;     /* for a name that is evidence by itself */
+static const double min_crowded_likeness = 0.75; /* names and neighbours, for a crowded path */
 static const double min_total_time = 0.3, max_total_time = 3;
 static const double without_stacks = 0.6; /* factor of confidence */
 
@@ -63,6 +65,15 @@ static double place_likeness(const struct path_node *left, const struct path_nod
 	       (left->next && left->next == right->next ? 0.5 : 0);
 }
 
+/* Whether names and neighbours allow a match 1:1. A path from which many kernels run proves little,
+ * and so do counts of kernels whose times differ by more than ten times. */
+static bool is_plausible(const struct path_edge *edge, double names, double places, double times)
+{
+	if (times < min_time_likeness && names < min_name_likeness)
+		return false;
+	return edge->others <= MAX_OTHERS || names + places >= min_crowded_likeness;
+}
+
 static double score_edge(const struct paths *paths, const struct path_edge *edge)
 {
 	const struct match_item *base = matcher_item(paths->matcher, SIDE_BASE, edge->base);
@@ -75,13 +86,12 @@ static double score_edge(const struct paths *paths, const struct path_edge *edge
 	const double times =
 		matcher_likeness((double)base->time_ns, (double)changed->time_ns, ratio);
 	const double overlap = smaller(edge->base_share, edge->changed_share);
+	const double names = name_likeness(left, right), places = place_likeness(left, right);
 
-	if (counts < min_count_likeness || times < min_time_likeness || overlap < 0.5)
+	if (counts < (edge->has_stacks ? min_count_likeness : 0.95) || overlap < 0.5 ||
+	    !is_plausible(edge, names, places, times))
 		return 0;
-	if (!edge->has_stacks && counts < 0.95)
-		return 0;
-	return 0.35 * overlap + 0.2 * counts + 0.1 * times + 0.25 * name_likeness(left, right) +
-	       0.1 * place_likeness(left, right);
+	return 0.35 * overlap + 0.2 * counts + 0.1 * times + 0.25 * names + 0.1 * places;
 }
 
 static bool is_edge_free(const struct paths *paths, const struct path_edge *edge)
@@ -194,7 +204,7 @@ static const struct path_edge *find_rename(const struct paths *paths,
 			name_likeness(&paths->nodes[SIDE_BASE][group->edges[i].base],
 				      &paths->nodes[SIDE_CHANGED][group->edges[i].changed]);
 
-		if (likeness >= 0.7 && group->edges[i].score >= min_score && !best)
+		if (likeness >= min_name_likeness && group->edges[i].score >= min_score && !best)
 			best = &group->edges[i];
 		else
 			second = likeness > second ? likeness : second;

@@ -6,7 +6,7 @@
  * Gets:     a demangled name, or any text
  * Gives:    its function and template arguments, without what a compiler or a tuner chooses
  * Owns:     nothing
- * Fails:    never; a name that is no C++ name is its own function
+ * Fails:    never; a name in another language is its own function
  * Why brackets first: names come from other people's files. One pass finds the end of each bracket,
  *           so that 100 000 brackets cost the same as 100 000 letters.
  */
@@ -54,8 +54,11 @@ void key_text_finish(struct key_text *key)
 
 static bool starts_at(const struct template_name *name, size_t at, const char *word)
 {
-	const size_t length = strlen(word);
+	size_t length;
 
+	if (at >= name->size || name->text[at] != word[0]) /* nearly always */
+		return false;
+	length = strlen(word);
 	return name->size - at >= length && memcmp(name->text + at, word, length) == 0;
 }
 
@@ -81,8 +84,11 @@ struct open_brackets {
 
 static int kind_of(char bracket, const char *kinds)
 {
-	const char *found = bracket ? strchr(kinds, bracket) : NULL;
+	const char *found;
 
+	if (!bracket || isalnum((unsigned char)bracket))
+		return -1;
+	found = strchr(kinds, bracket);
 	return found ? (int)(found - kinds) : -1;
 }
 
@@ -173,7 +179,7 @@ void template_name_read(struct template_name *name, const char *text)
 	find_function(name);
 }
 
-/* ---- what is written ------------------------------------------------------------------------- */
+/* ---- writing ------------------------------------------------------------------------- */
 
 /* Templates that only pass a functor on: their arguments are written in their place. */
 static const char *const wrappers[] = {
@@ -336,9 +342,10 @@ static size_t skipped_size(const struct template_name *name, size_t at)
 {
 	static const char *const words[] = {hidden, "::operator()() const", "::operator()()",
 					    " const"};
-	const size_t version = version_size(name, at);
+	const unsigned char first = (unsigned char)name->text[at];
+	const size_t version = isupper(first) ? version_size(name, at) : 0;
 
-	if (version)
+	if (isalnum(first))
 		return version;
 	for (size_t i = 0; i < ARRAY_COUNT(words); i++)
 		if (starts_at(name, at, words[i]))

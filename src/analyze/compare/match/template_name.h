@@ -22,7 +22,7 @@ struct template_name {
 struct key_text {
 	char *text;
 	size_t size, length;
-	uint64_t hash; /* of the characters that did not fit; 0: none */
+	uint64_t hash; /* the characters that did not fit, hashed; 0: none */
 };
 
 void key_text_append(struct key_text *key, const char *text, size_t length);
@@ -30,7 +30,7 @@ void key_text_finish(struct key_text *key);
 
 enum template_parts {
 	TEMPLATE_NONE = 0,    /* no template arguments */
-	TEMPLATE_TYPES = 1,   /* template arguments that are no numbers */
+	TEMPLATE_TYPES = 1,   /* template arguments except numbers */
 	TEMPLATE_SCALARS = 2, /* with TEMPLATE_TYPES: scalar types, too */
 };
 
