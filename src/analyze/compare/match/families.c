@@ -8,7 +8,7 @@
  * Owns:     nothing
  * Fails:    never
  * Why a table: libraries and compilers change their names with each release. A new name is a row
- *           here, with a pair in test_compare_match.c. docs/design/compare-matching.md lists it.
+ *           here, with a pair in test_compare_names.c. docs/design/compare-matching.md lists it.
  */
 #include "analyze/compare/match/families.h"
 
@@ -25,20 +25,20 @@
 
 /* The first row whose pattern covers the name counts. */
 static const struct flat_family flat_families[] = {
-	{"triton", "triton_*", "# 0d*", NULL, "poi red per", 0.85, false, false},
-	{"triton kernels", "*matmul_ogs_*", TILES "# num_stages*", NULL, TYPES, 0.85, false, false},
-	{"tensile", "Cijk_* Cijkl_*", "UserArgs", "MT#*", TYPES, 0.8, true, true},
+	{"triton", "triton_*", "# 0d*", NULL, "poi red per", false, false},
+	{"triton kernels", "*matmul_ogs_*", TILES "# num_stages*", NULL, TYPES, false, false},
+	{"tensile", "Cijk_* Cijkl_*", "UserArgs", "MT#*", TYPES, true, true},
 	{"cutlass", "cutlass_*",
 	 TILES
 	 "# align# stage# stages tensorop wmma simt optimized analytic unity* warpspecialized* "
 	 "pingpong cooperative epi* sm#",
-	 NULL, TYPES, 0.8, true, false},
+	 NULL, TYPES, true, false},
 	{"cublas", "sm#_xmma_*gemm* *_xmma_gemm_*",
 	 TILES "sm# tilesize* stage# warpsize* warpgroupsize* tensor#* execute segment off kernel "
 	       "cublas cudnn # k # 5x beta# split* splitK* bstages* ctasize* cga*",
-	 NULL, TYPES, 0.8, true, false},
-	{"cublas", "nvjet_*", TILES "#cta v h bz sm# splitK* #", NULL, "tst hsh ssh qqtst *", 0.75,
-	 true, false},
+	 NULL, TYPES, true, false},
+	{"cublas", "nvjet_*", TILES "#cta v h bz sm# splitK* #", NULL, "tst hsh ssh qqtst *", true,
+	 false},
 	{"cudnn",
 	 "cudnn_*scudnn_* *_scudnn_* *_hcudnn_* *_fp16_*cudnn_* *_xmma_fprop_* *_xmma_dgrad_* "
 	 "*_xmma_wgrad_* *_engine_* *_cask_*",
@@ -46,69 +46,93 @@ static const struct flat_family flat_families[] = {
 	 "cudnn volta turing ampere hopper maxwell pascal sm# xmma v# ldg# small medium large "
 	 "interior xregs exp sliced* splitK tile# tile#t # stage# stages tilesize* warpsize* "
 	 "tensor#* kernel trt",
-	 NULL, TYPES, 0.8, false, false},
+	 NULL, TYPES, false, false},
 	{"cublas",
 	 "ampere_*gemm* volta_*gemm* turing_*gemm* maxwell_*gemm* pascal_*gemm* hopper_*gemm* "
 	 "kepler_*gemm* ada_*gemm* blackwell_*gemm*",
 	 TILES
 	 "ampere volta turing maxwell pascal hopper kepler ada blackwell ldg# f2f stages sliced* "
 	 "splitK* #",
-	 NULL, TYPES, 0.8, true, false},
+	 NULL, TYPES, true, false},
 	{"trtllm", "bmm_* gemm_*_sm#* fmhaSm#*",
 	 TILES "t#x* m#x* et#x* s# cga* 16dp* sm#* sched* tma tmaOpt clmp rM bM bN", NULL, NULL,
-	 0.75, false, false},
+	 false, false},
 	{"nccl", "nccl*Kernel* rcclGeneric* nccl*Kernel_*",
 	 "ncclDevKernel ncclKernel ncclDevKernelDebug RING TREE NVLS NVLSTREE COLLNET* PAT LL LL# "
 	 "SIMPLE #",
-	 NULL, TYPES, 0.9, false, false},
+	 NULL, TYPES, false, false},
 	{"miopen",
 	 "igemm_* MIOpen* miopen* mlopen* batched_transpose_* SubTensorOp* gridwise_* naive_conv_*",
 	 TILES "bx# ex# bt#* wt#* ws#* wr#* ta#* tb#* vs# me mh pta gkgs gtcx# gtcx gtc #", NULL,
-	 TYPES, 0.8, false, false},
-	{"onednn", "gen_conv* gen_gemm* gemm_kernel* ref_*_kernel* simple_* gen9_* xe_* *_jit_*",
-	 "#", NULL, NULL, 0.7, false, false},
+	 TYPES, false, false},
+	{"onednn", "gen_conv* gen_gemm* gemm_kernel* ref_*_kernel* simple_*_kernel* gen9_*_kernel* "
+	 "xe_*_kernel*",
+	 "#", NULL, NULL, false, false},
 	{"pocl", "_pocl_kernel_* __pocl_* _pocl_launcher_*",
-	 "pocl kernel launcher workgroup argbuffer fast #", NULL, NULL, 0.8, false, false},
-	{"tvm", "tvmgen_* *default_function_kernel* fused_*_kernel*", "# tvmgen default", NULL,
-	 NULL, 0.7, false, false},
-	{"halide", "*_s#_*___block_id_* kernel_*_s#_*", "# block id", NULL, NULL, 0.7, false,
-	 false},
-	{"jax", "jit_* pmap_* jit(*", "#", NULL, NULL, 0.6, false, false},
+	 "pocl kernel launcher workgroup argbuffer fast #", NULL, NULL, false, false},
+	{"tvm", "tvmgen_* *default_function_kernel* fused_*_kernel#*", "# tvmgen default", NULL,
+	 NULL, false, false},
+	{"halide", "*_s#_*___block_id_* kernel_*_s#_*", "# block id", NULL, NULL, false, false},
+	{"jax", "jit_* pmap_* jit(*", "#", NULL, NULL, false, false},
 	{"xla",
 	 "fusion fusion_# fusion.# *_fusion *_fusion_# *_fusion.# input_* loop_* wrapped_* "
 	 "gemm_fusion_*",
-	 "#", NULL, NULL, 0.5, false, false},
+	 "#", NULL, NULL, false, false},
 };
 
 static const struct carrier_family carriers[] = {
-	{"pytorch elementwise", "at::native::vectorized_elementwise_kernel", "vectorized", false,
-	 0.9},
-	{"pytorch elementwise", "at::native::unrolled_elementwise_kernel", "unrolled", false, 0.9},
+	{"pytorch elementwise", "at::native::vectorized_elementwise_kernel", "vectorized", false},
+	{"pytorch elementwise", "at::native::unrolled_elementwise_kernel", "unrolled", false},
 	{"pytorch elementwise",
 	 "at::native::elementwise_kernel at::native::elementwise_kernel_manual_unroll "
 	 "at::native::legacy_elementwise_kernel "
 	 "at::native::legacy_elementwise_kernel_manual_unroll",
-	 "strided", false, 0.9},
-	{"pytorch elementwise", "at::native::index_elementwise_kernel", "index", false, 0.9},
-	{"pytorch elementwise", "at::native::reduce_kernel", "reduce", false, 0.9},
+	 "strided", false},
+	{"pytorch elementwise", "at::native::index_elementwise_kernel", "index", false},
+	{"pytorch elementwise", "at::native::reduce_kernel", "reduce", false},
 	{"pytorch elementwise", "at::native::multi_tensor_apply_kernel multi_tensor_apply_kernel",
-	 "multi_tensor", false, 0.9},
-	{"pytorch elementwise", "at::native::*elementwise_kernel*", NULL, false, 0.9},
+	 "multi_tensor", false},
+	{"pytorch elementwise", "at::native::*elementwise_kernel*", NULL, false},
 	{"cutlass", "cutlass::Kernel cutlass::Kernel2 cutlass__#x_*::Kernel cutlass*::Kernel", NULL,
-	 true, 0.8},
-	{"cutlass", "cutlass::device_kernel", "cutlass", false, 0.75},
-	{"ck", "ck::*kernel_* ck_tile::kentry", NULL, false, 0.75},
-	{"cub", "cub::* hipcub::* rocprim::* thrust::*", NULL, false, 0.85},
-	{"kokkos", "Kokkos::Impl::*launch* Kokkos::Impl::*parallel*", "kokkos", false, 0.85},
-	{"raja", "RAJA::* camp::*", NULL, false, 0.85},
+	 true},
+	{"cutlass", "cutlass::device_kernel", "cutlass", false},
+	{"ck", "ck::*kernel_* ck_tile::kentry", NULL, false},
+	{"cub", "cub::* hipcub::* rocprim::* thrust::*", NULL, false},
+	{"kokkos", "Kokkos::Impl::*launch* Kokkos::Impl::*parallel*", "kokkos", false},
+	{"raja", "RAJA::* camp::*", NULL, false},
 };
 
+/* Estimates: how surely equal keys of a family are one kernel. Only their order matters. */
 static const struct {
 	const char *pattern;
 	double confidence;
-} functions[] = {
-	{"flash attention", 0.85}, {"cudnn", 0.85},  {"matrix product", 0.6}, {"hash", 0.85},
-	{"counter", 0.5},          {"triton", 0.85}, {"numbers", 0.6},        {"mangled", 0.85},
+} confidences[] = {
+	{"ck", 0.75},
+	{"counter", 0.5},
+	{"cub", 0.85},
+	{"cublas", 0.8},
+	{"cudnn", 0.8},
+	{"cutlass", 0.8},
+	{"flash attention", 0.85},
+	{"halide", 0.7},
+	{"hash", 0.85},
+	{"jax", 0.6},
+	{"kokkos", 0.85},
+	{"mangled", 0.85},
+	{"matrix product", 0.6},
+	{"miopen", 0.8},
+	{"nccl", 0.9},
+	{"numbers", 0.6},
+	{"onednn", 0.7},
+	{"pocl", 0.8},
+	{"pytorch elementwise", 0.9},
+	{"raja", 0.85},
+	{"tensile", 0.8},
+	{"triton", 0.85},
+	{"triton kernels", 0.85},
+	{"trtllm", 0.75},
+	{"tvm", 0.7},
+	{"xla", 0.5},
 };
 
 static bool is_digit(char byte)
@@ -181,14 +205,8 @@ const struct carrier_family *carrier_family_find(const char *function)
 
 double family_confidence(const char *pattern)
 {
-	for (size_t i = 0; i < ARRAY_COUNT(functions); i++)
-		if (strcmp(functions[i].pattern, pattern) == 0)
-			return functions[i].confidence;
-	for (size_t i = 0; i < ARRAY_COUNT(flat_families); i++)
-		if (strcmp(flat_families[i].pattern, pattern) == 0)
-			return flat_families[i].confidence;
-	for (size_t i = 0; i < ARRAY_COUNT(carriers); i++)
-		if (strcmp(carriers[i].pattern, pattern) == 0)
-			return carriers[i].confidence;
+	for (size_t i = 0; i < ARRAY_COUNT(confidences); i++)
+		if (strcmp(confidences[i].pattern, pattern) == 0)
+			return confidences[i].confidence;
 	return 0.5;
 }

@@ -11,12 +11,11 @@
 
 /* A name of words between "_", such as "triton_poi_fused_add_3". */
 struct flat_family {
-	const char *pattern; /* the family's name, for people */
-	const char *names;   /* patterns of whole names, separated by blanks */
-	const char *dropped; /* patterns of words that a tuner or a compiler chooses */
-	const char *stop;    /* the first word from which on all words are dropped; NULL */
-	const char *loose;   /* words that a loose key drops too; NULL: no loose key */
-	double confidence;
+	const char *pattern;    /* the family's name, for people */
+	const char *names;      /* patterns of whole names, separated by blanks */
+	const char *dropped;    /* patterns of words that a tuner or a compiler chooses */
+	const char *stop;       /* the first word from which on all words are dropped; NULL */
+	const char *loose;      /* words that a loose key drops too; NULL: no loose key */
 	bool is_matrix_product; /* the loose key is the layout */
 	bool keeps_numbers;     /* single numbers mean something */
 };
@@ -27,7 +26,6 @@ struct carrier_family {
 	const char *names; /* patterns of functions without arguments, separated by blanks */
 	const char *kind;  /* takes the place of the function in the key; NULL: the function */
 	bool is_flat;      /* the first argument is a name of a flat family */
-	double confidence;
 };
 
 const struct flat_family *flat_family_find(const char *name);

@@ -25,7 +25,7 @@ struct match_item {
 	uint32_t scope; /* items of different scopes never match: device pair and class, or table */
 	bool is_kernel; /* otherwise only the map, equal names and numbers in names match */
 	const struct match_stack *stacks; /* sorted by hash, each hash once */
-	size_t stacks_count;              /* 0: not recorded */
+	size_t stacks_count;              /* 0: not recorded; leave out stacks without frames */
 	uint32_t position; /* order of the first execution in its run, from 1; 0: unknown */
 	uint64_t count;    /* executions */
 	uint64_t time_ns;  /* on the device */
