@@ -65,7 +65,8 @@ static const struct flat_family flat_families[] = {
 	 "igemm_* MIOpen* miopen* mlopen* batched_transpose_* SubTensorOp* gridwise_* naive_conv_*",
 	 TILES "bx# ex# bt#* wt#* ws#* wr#* ta#* tb#* vs# me mh pta gkgs gtcx# gtcx gtc #", NULL,
 	 TYPES, false, false},
-	{"onednn", "gen_conv* gen_gemm* gemm_kernel* ref_*_kernel* simple_*_kernel* gen9_*_kernel* "
+	{"onednn",
+	 "gen_conv* gen_gemm* gemm_kernel* ref_*_kernel* simple_*_kernel* gen9_*_kernel* "
 	 "xe_*_kernel*",
 	 "#", NULL, NULL, false, false},
 	{"pocl", "_pocl_kernel_* __pocl_* _pocl_launcher_*",
@@ -75,8 +76,8 @@ static const struct flat_family flat_families[] = {
 	{"halide", "*_s#_*___block_id_* kernel_*_s#_*", "# block id", NULL, NULL, false, false},
 	{"jax", "jit_* pmap_* jit(*", "#", NULL, NULL, false, false},
 	{"xla",
-	 "fusion fusion_# fusion.# *_fusion *_fusion_# *_fusion.# input_* loop_* wrapped_* "
-	 "gemm_fusion_*",
+	 "fusion fusion_# fusion.# *_fusion *_fusion_# *_fusion.# input_*fusion* "
+	 "loop_*fusion* wrapped_* gemm_fusion_*",
 	 "#", NULL, NULL, false, false},
 };
 

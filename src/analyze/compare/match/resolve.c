@@ -212,6 +212,27 @@ static const struct path_edge *find_rename(const struct paths *paths,
 	return second < 0.5 ? best : NULL;
 }
 
+/* 0.6 if one part alone has the time of the whole, and more exactly than all parts together: it may
+ * be a rename, and the other parts new. */
+static double fit_single_part(const struct paths *paths, const struct edge_group *group,
+			      enum match_side hub)
+{
+	const enum match_side rim = hub == SIDE_BASE ? SIDE_CHANGED : SIDE_BASE;
+	const double base_factor = hub == SIDE_BASE ? group->ratio : 1 / group->ratio;
+	const double whole = group->times[hub] * base_factor;
+	const double together = matcher_likeness(whole, group->times[rim], 1);
+
+	for (size_t i = 0; i < group->count; i++) {
+		const uint32_t index =
+			rim == SIDE_BASE ? group->edges[i].base : group->edges[i].changed;
+		const struct match_item *part = matcher_item(paths->matcher, rim, index);
+
+		if (matcher_likeness(whole, (double)part->time_ns, 1) > together)
+			return 0.6;
+	}
+	return 1;
+}
+
 static int match_star(struct paths *paths, const struct edge_group *group, double factor)
 {
 	const enum match_side hub = group->sides[SIDE_BASE] == 1 ? SIDE_BASE : SIDE_CHANGED;
@@ -225,7 +246,7 @@ static int match_star(struct paths *paths, const struct edge_group *group, doubl
 	if (group->count > MAX_PARTS)
 		return 0;
 	confidence = 0.75 * factor * fit_counts(paths, group, hub) * fit_times(group) *
-		     (group->others > MAX_OTHERS ? 0.85 : 1) *
+		     fit_single_part(paths, group, hub) * (group->others > MAX_OTHERS ? 0.85 : 1) *
 		     (group->has_stacks ? 1 : without_stacks);
 	return confidence < min_confidence
 		       ? 0
