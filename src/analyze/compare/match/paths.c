@@ -7,7 +7,7 @@
  * Gives:    an edge for each two of them that run from common call paths
  * Owns:     nodes and edges
  * Fails:    -ENOMEM
- * Why at most 16 kernels per path: the main function of a small program may launch thousands. Pairs
+ * Why at most 8 kernels per path: the main function of a small program may launch thousands. Pairs
  *           of all with all would take quadratic time and prove nothing. Such a path is divided by
  *           the neighbours in time whose names are equal in both profiles.
  */
@@ -21,7 +21,7 @@
 #include "analyze/compare/match/names.h"
 #include "base/array.h"
 
-enum { MAX_PER_PATH = 16, NAME_BITS = 256 };
+enum { MAX_PER_PATH = 8, NAME_BITS = 256 };
 
 /* Edges between kernels that share less are left out, unless all paths of the one are among many
  * of the other. */
