@@ -9,7 +9,13 @@
 #include "cli/options.h"
 
 /* Exit statuses of all verbs but record (docs/design/cli.md). */
-enum { STATUS_DONE = 0, STATUS_FAILED = 1, STATUS_USAGE = 2, STATUS_INCOMPLETE = 4 };
+enum {
+	STATUS_DONE = 0,
+	STATUS_FAILED = 1,
+	STATUS_USAGE = 2,
+	STATUS_INCONCLUSIVE = 3, /* diff, gate */
+	STATUS_INCOMPLETE = 4
+};
 /* Exit statuses of record if duet failed or the program did not run; otherwise record returns the
  * program's status. */
 enum { RECORD_FAILED = 125, RECORD_NOT_EXECUTABLE = 126, RECORD_NOT_FOUND = 127 };
@@ -28,7 +34,7 @@ struct cli_command {
 
 extern const struct cli_command command_record, command_report, command_export, command_info,
 	command_list, command_doctor, command_install, command_flame, command_flamescope,
-	command_view, command_archive, command_import;
+	command_view, command_archive, command_import, command_diff;
 
 /* Runs `duet record`. *ret_recorded: whether a trace was written. The status alone does not show
  * this, because the program itself may exit with 125. */

@@ -41,6 +41,7 @@ static const struct verb verbs[] = {
 	{"flame", &command_flame},
 	{"flamescope", &command_flamescope},
 	{"view", &command_view},
+	{"diff", &command_diff},
 	{"archive", &command_archive},
 	{"import", &command_import},
 };

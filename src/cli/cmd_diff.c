@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cli/cmd_diff.c - duet diff: the changes between recordings, as an account that adds up
+ *
+ * Runs in:  our own process
+ * Gets:     recordings of two sides
+ * Gives:    text or JSON on stdout
+ * Owns:     the summaries of the recordings, the comparison
+ * Fails:    status 2 for a file that cannot be read, 3 if the recordings cannot be compared
+ * Why:      docs/design/compare.md
+ */
+#include "cli/command.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/compare/comparison.h"
+#include "analyze/compare/match/map.h"
+#include "base/error.h"
+#include "cli/compare/sides.h"
+#include "report/diff/diff.h"
+#include "report/terminal.h"
+
+#define DEFAULT_TOP 5
+
+struct diff_values {
+	const char *by, *per, *range, *map, *device, *confidence;
+	uint64_t top;
+	bool json, force;
+};
+
+static const struct option_row diff_options[] = {
+	{"json", 0, OPTION_FLAG, NULL, "print one JSON document (schema duet.diff/1)",
+	 offsetof(struct diff_values, json)},
+	{"by", 0, OPTION_TEXT, "TABLE",
+	 "table instead of the account: kernel, stack, line, queue, range, api, instruction, stall "
+	 "or metric",
+	 offsetof(struct diff_values, by)},
+	{"per", 0, OPTION_TEXT, "UNIT",
+	 "means per run (default), or per iteration: compares the main loops only",
+	 offsetof(struct diff_values, per)},
+	{"range", 0, OPTION_TEXT, "NAME[:N]",
+	 "compare only the N-th range of this name, or iteration:N",
+	 offsetof(struct diff_values, range)},
+	{"map", 0, OPTION_TEXT, "FILE", "file of 'OLD => NEW' lines that correct the matching",
+	 offsetof(struct diff_values, map)},
+	{"device", 0, OPTION_TEXT, "D", "only this device: its key, name or number",
+	 offsetof(struct diff_values, device)},
+	{"top", 0, OPTION_NUMBER, "N", "rows of each table; 0: all (default 5)",
+	 offsetof(struct diff_values, top)},
+	{"confidence", 0, OPTION_TEXT, "PERCENT", "confidence of intervals (default 99)",
+	 offsetof(struct diff_values, confidence)},
+	{"force", 0, OPTION_FLAG, NULL, "compare recordings that are not comparable",
+	 offsetof(struct diff_values, force)},
+	{NULL},
+};
+
+static bool is_per_iteration(const struct diff_values *values)
+{
+	return values->per && strcmp(values->per, "iteration") == 0;
+}
+
+static int parse_confidence(const char *text, double *ret_confidence)
+{
+	char *end;
+	double percent;
+
+	*ret_confidence = COMPARISON_CONFIDENCE;
+	if (!text)
+		return 0;
+	percent = strtod(text, &end);
+	if (end == text || *end || !(percent >= 50 && percent < 100))
+		return -EINVAL;
+	*ret_confidence = percent / 100;
+	return 0;
+}
+
+static int print_comparison(const struct cli_command *command, const struct diff_values *values,
+			    enum compare_table by, const struct comparison *comparison)
+{
+	const struct diff_report report = {.comparison = comparison,
+					   .by = by,
+					   .range = values->range,
+					   .top = values->top,
+					   .columns = terminal_columns(),
+					   .is_forced = values->force};
+	int error;
+
+	progress_stop();
+	error = values->json ? diff_print_json(&report) : diff_print_text(&report);
+	if (error) {
+		print_error(command->name, "out of memory");
+		return STATUS_FAILED;
+	}
+	return comparison->is_refused && !values->force ? STATUS_INCONCLUSIVE : STATUS_DONE;
+}
+
+static int compare(const struct cli_command *command, const struct diff_values *values,
+		   enum compare_table by, const struct compare_sides *base,
+		   const struct compare_sides *changed)
+{
+	const struct comparison_sides sides[] = {compare_sides_of(base), compare_sides_of(changed)};
+	struct comparison_options options = {.min_effect = COMPARISON_MIN_EFFECT,
+					     .is_per_iteration = is_per_iteration(values),
+					     .tables = by < COMPARE_TABLES ? 1u << by : 0};
+	struct match_map *map = NULL;
+	struct comparison *comparison = NULL;
+	int error, status;
+
+	if (parse_confidence(values->confidence, &options.confidence))
+		return usage_error(command, "--confidence takes percent from 50 to 99.99, not '%s'",
+				   values->confidence);
+	if (values->map && match_map_read(values->map, &map)) {
+		print_error(command->name, NULL);
+		return STATUS_USAGE;
+	}
+	options.map = map;
+	error = comparison_new(&sides[0], &sides[1], &options, &comparison);
+	if (error) {
+		print_error(command->name, "out of memory");
+		status = STATUS_FAILED;
+	} else {
+		status = print_comparison(command, values, by, comparison);
+	}
+	comparison_free(comparison);
+	match_map_free(map);
+	return status;
+}
+
+static int diff_files(const struct cli_command *command, const struct diff_values *values,
+		      enum compare_table by, const struct compare_files *files)
+{
+	const struct sides_request request = {.device = values->device,
+					      .range = is_per_iteration(values) ? "iteration"
+										: values->range,
+					      .tables = by < COMPARE_TABLES ? 1u << by : 0};
+	struct compare_sides base = {0}, changed = {0};
+	int status = compare_sides_read(command, files->base, files->base_count, &request, &base);
+
+	if (status == STATUS_DONE)
+		status = compare_sides_read(command, files->changed, files->changed_count, &request,
+					    &changed);
+	if (status == STATUS_DONE)
+		status = compare(command, values, by, &base, &changed);
+	compare_sides_fini(&base);
+	compare_sides_fini(&changed);
+	return status;
+}
+
+static int run_parsed(const struct cli_command *command, int argc, char **argv,
+		      struct compare_files *files)
+{
+	struct diff_values values = {.top = DEFAULT_TOP};
+	enum compare_table by = COMPARE_TABLES;
+	int first = options_parse(command, argc, argv, false, &values), status;
+
+	if (first < 0)
+		return first == -1 ? STATUS_DONE : STATUS_USAGE;
+	status = compare_files_take(command, files, argc, argv, first);
+	if (status != STATUS_DONE)
+		return status;
+	if (values.by) {
+		by = compare_table_find(values.by);
+		if (by == COMPARE_TABLES)
+			return usage_error(command,
+					   "--by takes kernel, stack, line, queue, range, api, "
+					   "instruction, stall or metric, not '%s'",
+					   values.by);
+	}
+	if (values.per && !is_per_iteration(&values) && strcmp(values.per, "run") != 0)
+		return usage_error(command, "--per takes run or iteration, not '%s'", values.per);
+	if (values.range && is_per_iteration(&values))
+		return usage_error(command, "--per iteration compares all iterations: leave out "
+					    "--range");
+	return diff_files(command, &values, by, files);
+}
+
+static int run_diff(const struct cli_command *command, int argc, char **argv)
+{
+	struct compare_files files = {0};
+	int kept = compare_files_split(&files, argc, argv), status = STATUS_FAILED;
+
+	if (kept < 0)
+		print_error(command->name, "out of memory");
+	else
+		status = run_parsed(command, kept, argv, &files);
+	compare_files_fini(&files);
+	return finish_output(command->name, status);
+}
+
+const struct cli_command command_diff = {
+	.name = "diff",
+	.arguments = "[options] BASE… --new NEW…",
+	.summary = "compare recordings: the changes, as an account that adds up",
+	.reads_trace = true,
+	.run = run_diff,
+	.options = diff_options,
+};
