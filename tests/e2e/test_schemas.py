@@ -40,6 +40,15 @@ with t.case("list"):
     for topic in TOPICS:
         check(validator("list"), "list", "--json", topic)
 
+with t.case("diff, each table of --by, and a comparison that is refused"):
+    traces = sorted(glob.glob(os.path.join(GOLDEN, "trace", "*.duet")))
+    for by in (None, "kernel", "idle", "stack", "line", "queue", "range", "api", "instruction", "stall", "metric"):
+        check(validator("diff"), "diff", "--json", "--force", *(["--by", by] if by else []), traces[0], traces[-1])
+    check(validator("diff"), "diff", "--json", traces[0], traces[-1])
+    with open(os.path.join(GOLDEN, "export", "cpu_gpu.txt"), encoding="utf-8") as file:
+        trace = t.described("diff.duet", file.read())
+    check(validator("diff"), "diff", "--json", "--by", "api", trace, trace, "--new", trace, trace)
+
 with t.case("doctor"):
     check(validator("doctor"), "doctor", "--json")
 
