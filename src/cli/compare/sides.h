@@ -45,6 +45,6 @@ void compare_sides_fini(struct compare_sides *sides); /* NULL-safe */
 
 static inline struct comparison_sides compare_sides_of(const struct compare_sides *sides)
 {
-	return (struct comparison_sides){(const struct compare_side *const *)sides->runs,
-					 sides->count};
+	return (struct comparison_sides){.runs = (const struct compare_side *const *)sides->runs,
+					 .count = sides->count};
 }

@@ -190,6 +190,15 @@ static void say_means(const struct comparison_row *row, struct sentence *sentenc
 		    diff_signed_percent(changed - base, base).text);
 }
 
+static const char *match_words(const struct comparison_row *row)
+{
+	if (row->pattern && strcmp(row->pattern, "numbers") == 0)
+		return "same name but for numbers";
+	if (row->pattern && strcmp(row->pattern, "runtime") == 0)
+		return "the same function of another runtime";
+	return match_reason_text(row->reason);
+}
+
 static void say_match(const struct comparison_row *row, struct sentence *sentence)
 {
 	if (row->reason == MATCH_NEW || row->reason == MATCH_GONE) {
@@ -198,9 +207,10 @@ static void say_match(const struct comparison_row *row, struct sentence *sentenc
 	}
 	if (row->reason == MATCH_EXACT)
 		return;
-	say(sentence, "%s%s", sentence->length ? "; " : "", match_reason_text(row->reason));
+	say(sentence, "%s%s", sentence->length ? "; " : "", match_words(row));
 	if (row->base_label)
-		say(sentence, ", was %.*s", SENTENCE_NAME, row->base_label);
+		say(sentence, ", was %.*s%s", SENTENCE_NAME, row->base_label,
+		    strlen(row->base_label) > SENTENCE_NAME ? "…" : "");
 	say(sentence, " (%.0f %% sure)", row->confidence * 100);
 }
 

@@ -102,6 +102,23 @@ TEST(items_that_are_no_kernels)
 		   "new =hipMemcpy3D;new =f<long>(int);");
 }
 
+TEST(functions_of_other_runtimes)
+{
+	struct match_item base[] = {kernel("cudaLaunchKernelExC called from f", 0, 1, 1),
+				    kernel("cudaMemcpyAsync", 0, 1, 1),
+				    kernel("customLaunch", 0, 1, 1)};
+	struct match_item changed[] = {kernel("hipExtModuleLaunchKernel called from f", 0, 1, 1),
+				       kernel("hipMemcpyAsync", 0, 1, 1),
+				       kernel("tomLaunch", 0, 1, 1)};
+
+	for (size_t i = 0; i < ARRAY_COUNT(base); i++)
+		base[i].is_kernel = changed[i].is_kernel = false;
+	CHECK_TEXT(
+		MATCH_TEXT(base, changed, NULL),
+		"variant cudaLaunchKernelExC called from f=hipExtModuleLaunchKernel called from f;"
+		"variant cudaMemcpyAsync=hipMemcpyAsync;gone customLaunch=;new =tomLaunch;");
+}
+
 TEST(variants_pair_in_order)
 {
 	const struct match_item base[] = {kernel("triton_poi_fused_add_0", 4, 10, 1),
@@ -510,6 +527,7 @@ int main(void)
 {
 	RUN(scopes_stay_apart);
 	RUN(items_that_are_no_kernels);
+	RUN(functions_of_other_runtimes);
 	RUN(variants_pair_in_order);
 	RUN(renamed_kernels);
 	RUN(counts_scale_with_the_length_of_a_run);

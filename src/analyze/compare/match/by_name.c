@@ -87,6 +87,49 @@ static bool make_numbers(const struct match_item *item, struct key_bytes *key)
 	return numbers && letters;
 }
 
+/* The part of a name behind a prefix that a capital letter follows; the name itself without one. */
+static const char *without_prefix(const char *name)
+{
+	static const char *const prefixes[] = {"cuda", "hip", "cu"};
+
+	for (size_t i = 0; i < ARRAY_COUNT(prefixes); i++) {
+		const size_t length = strlen(prefixes[i]);
+
+		if (strncmp(name, prefixes[i], length) == 0 && isupper((unsigned char)name[length]))
+			return name + length;
+	}
+	return name;
+}
+
+/* "cudaLaunchKernelExC called from f" and "hipExtModuleLaunchKernel called from f" are
+ * "LaunchKernel called from f": HIP has the functions of CUDA by other names. */
+static bool make_runtime(const struct match_item *item, struct key_bytes *key)
+{
+	static const char *const additions[] = {"Ext", "Module"};
+	static const char *const ends[] = {"ExC", "Ex", "_v2", "WithFlags"};
+	const char *name = without_prefix(item->name);
+	size_t length;
+
+	if (item->is_kernel || name == item->name || strlen(name) >= sizeof(key->text))
+		return false;
+	for (size_t i = 0; i < ARRAY_COUNT(additions); i++)
+		if (strncmp(name, additions[i], strlen(additions[i])) == 0)
+			name += strlen(additions[i]);
+	length = strcspn(name, " ");
+	for (size_t i = 0; i < ARRAY_COUNT(ends); i++) {
+		const size_t size = strlen(ends[i]);
+
+		if (length > size && strncmp(name + length - size, ends[i], size) == 0) {
+			length -= size;
+			break;
+		}
+	}
+	memcpy(key->text, name, length);
+	strcpy(key->text + length, name + strcspn(name, " "));
+	key->pattern = "runtime";
+	return length > 0;
+}
+
 /* ---- one step -------------------------------------------------------------------------------- */
 
 static int add_keyed(struct matcher *matcher, enum match_side side, make_key *make,
@@ -249,6 +292,7 @@ int match_by_names(struct matcher *matcher)
 		{make_function, {MATCH_TEMPLATE, 0.85, false, false}},
 		{make_family, {MATCH_VARIANT, 1, false, false}},
 		{make_numbers, {MATCH_VARIANT, 1, false, false}},
+		{make_runtime, {MATCH_VARIANT, 1, false, false}},
 	};
 	int error = match_equal(matcher);
 

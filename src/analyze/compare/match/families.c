@@ -124,6 +124,7 @@ static const struct {
 	{"miopen", 0.8},
 	{"nccl", 0.9},
 	{"numbers", 0.6},
+	{"runtime", 0.8},
 	{"onednn", 0.7},
 	{"pocl", 0.8},
 	{"pytorch elementwise", 0.9},
