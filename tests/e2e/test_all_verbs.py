@@ -23,6 +23,7 @@ SECONDS = 10
 VIEWS = ("total", "gpu", "idle", "cpu", "offcpu", "launch", "stall")
 TABLES = ("kernel", "stack", "line", "instruction", "stall", "queue", "process", "thread", "range",
           "wait", "cpu")
+CHANGES = ("kernel", "idle", "stack", "line", "queue", "range", "api", "instruction", "stall", "metric")
 GOLDEN = os.path.join(ROOT, "tests", "golden")
 # Reasons for which a sound trace has no such picture.
 REASONS = re.compile(rb"not measured: |the values add up to more than 2\^64")
@@ -44,6 +45,9 @@ def commands():
     every = [["report"], ["report", "--json"], ["info"], ["info", "--json"], ["view", "-o", "OUT"]]
     every += [["report", "--by", table, "--top", "0"] for table in TABLES]
     every += [["report", "--json", "--by", table] for table in TABLES]
+    other = os.path.join(GOLDEN, "trace", "v1.duet")
+    every += [["diff", "--force", "--top", "0", other], ["diff", "--json", "--force", other], ["diff", "--force", other, "--new"]]
+    every += [["diff", "--force", "--by", table, other] for table in CHANGES]
     for view in VIEWS:
         every += [["flame", "--view", view, "-o", "OUT"], ["flame", "--view", view, "--folded"],
                   ["flamescope", "--view", view, "-o", "OUT"]]

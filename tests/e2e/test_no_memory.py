@@ -28,7 +28,8 @@ WHOLE = os.environ.get("NO_MEMORY_WALK") == "all"
 FORMATS = [line.split()[0] for line in text(run([DUET, "list", "formats"]).stdout).splitlines()]
 COMMANDS = [["report"], ["report", "--json"], ["report", "--by", "stack"], ["info"], ["info", "--json"],
             ["view", "-o", "OUT"], ["flame", "-o", "OUT"], ["flame", "--folded"], ["flame", "--view", "cpu", "--folded"],
-            ["flamescope", "-o", "OUT"]] + [["export", "-f", name, "-o", "OUT"] for name in FORMATS]
+            ["flamescope", "-o", "OUT"], ["diff", "--force", os.path.join(ROOT, "tests", "golden", "trace", "v1.duet")],
+            ["diff", "--json", "--force", "--by", "stack", os.path.join(ROOT, "tests", "golden", "trace", "v1.duet")]] + [["export", "-f", name, "-o", "OUT"] for name in FORMATS]
 
 
 def content(path):

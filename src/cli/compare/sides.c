@@ -147,6 +147,8 @@ static int read_file(const struct cli_command *command, const char *path,
 	analysis_free(reader.analysis);
 	batches_free(reader.batches);
 	model_close(reader.model);
+	if (error == -ENOMEM)
+		return STATUS_FAILED;
 	return error ? STATUS_USAGE : STATUS_DONE;
 }
 
@@ -172,7 +174,7 @@ int compare_sides_read(const struct cli_command *command, const char *const *pat
 	*ret_sides = (struct compare_sides){.runs = calloc(count + 1, sizeof(*ret_sides->runs))};
 	if (!ret_sides->runs) {
 		print_error(command->name, "out of memory");
-		return STATUS_USAGE;
+		return STATUS_FAILED;
 	}
 	while (ret_sides->count < count && status == STATUS_DONE) {
 		status = read_file(command, paths[ret_sides->count], request,
