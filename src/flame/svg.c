@@ -582,7 +582,8 @@ int flame_write_svg(const struct flame *flame, const struct flame_options *optio
 		return error;
 	error = flame_output_init(&svg.output, out);
 	if (!error)
-		error = flame_layout_init(&svg.layout, flame, svg.options.width_px - 2.0 * PAD,
+		error = flame_layout_init(&svg.layout, flame, NULL,
+					  svg.options.width_px - 2.0 * PAD,
 					  svg.options.min_width_px);
 	if (!error)
 		error = look_at_frames(&svg);
