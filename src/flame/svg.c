@@ -20,6 +20,8 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "flame/colour.h"
+#include "flame/diff/diff.h"
+#include "flame/diff/picture.h"
 #include "flame/escape.h"
 #include "flame/layout.h"
 #include "flame/output.h"
@@ -41,6 +43,7 @@ static void svg_fini(struct svg *svg)
 	free(svg->looks);
 	free(svg->long_frames);
 	free(svg->notes);
+	free(svg->changes);
 	flame_layout_fini(&svg->layout);
 	string_builder_fini(&svg->text);
 	flame_output_fini(&svg->output);
@@ -148,6 +151,10 @@ static const char style_dark[] = "@media (prefers-color-scheme:dark){\n"
 
 static void write_colours(struct svg *svg, bool is_dark)
 {
+	if (svg->options.diff) {
+		svg_write_change_style(svg, is_dark);
+		return;
+	}
 	for (uint32_t i = 0; i < FLAME_CLASS_COUNT; i++) {
 		for (uint32_t j = 0; j < flame_shades(i); j++) {
 			if (svg->is_used[i][j])
@@ -185,7 +192,9 @@ static void write_legend(struct svg *svg, uint32_t *y)
 	uint32_t x = SVG_PAD, top = *y + 6;
 
 	string_builder_append(&svg->text, "<g id=\"legend\">\n");
-	for (uint32_t i = 0; i < FLAME_CLASS_COUNT; i++) {
+	if (svg->options.diff)
+		svg_write_change_legend(svg, &x, &top);
+	for (uint32_t i = 0; i < FLAME_CLASS_COUNT && !svg->options.diff; i++) {
 		for (uint32_t shade = 0; shade < flame_shades(i); shade++) {
 			if (!svg->is_used[i][shade])
 				continue;
@@ -219,10 +228,16 @@ static void write_head(struct svg *svg)
 	svg->head_px = y + 8;
 }
 
+/* Where the lists of changes start. */
+static uint32_t changes_y(const struct svg *svg)
+{
+	return svg->head_px + (svg->layout.depth + 1) * SVG_ROW + SVG_PAD;
+}
+
 static void write_begin(struct svg *svg)
 {
 	const struct flame_options *options = &svg->options;
-	uint32_t height = svg->head_px + (svg->layout.depth + 1) * SVG_ROW + SVG_PAD;
+	uint32_t height = changes_y(svg) + svg_changes_height(svg);
 
 	string_builder_appendf(
 		&svg->text,
@@ -234,11 +249,14 @@ static void write_begin(struct svg *svg)
 	svg_append_attribute(svg, "data-unit", options->unit);
 	string_builder_appendf(&svg->text,
 			       " data-schema=\"duet.flame/1\" data-total=\"%llu\" data-rows=\"%u\" "
-			       "data-head=\"%u\" data-min=\"%g\"%s%s>\n<title>",
+			       "data-head=\"%u\" data-min=\"%g\"%s%s%s>\n<title>",
 			       (unsigned long long)svg->flame->total, svg->layout.depth + 1,
 			       svg->head_px, options->min_width_px,
 			       options->is_icicle ? " data-icicle=\"1\"" : "",
-			       options->has_lines ? " data-lines=\"1\"" : "");
+			       options->has_lines ? " data-lines=\"1\"" : "",
+			       !options->diff              ? ""
+			       : options->diff->is_of_base ? " data-diff=\"base\""
+							   : " data-diff=\"new\"");
 	svg_append_text(svg, options->title);
 	string_builder_append(&svg->text, "</title>\n");
 }
@@ -265,8 +283,9 @@ static void write_attribute(struct flame_output *output, const char *name, uint6
 }
 
 /* The script, and viewers without scripts, use all lines but the last one as the name. */
-static void write_title(struct svg *svg, const struct flame_box *box)
+static void write_title(struct svg *svg, uint32_t index)
 {
+	const struct flame_box *box = &svg->layout.boxes[index];
 	bool is_cut = box->depth && svg->flame->frames[box->frame].frame_class == FLAME_TRUNCATED;
 	struct string_builder share = {0};
 
@@ -278,6 +297,10 @@ static void write_title(struct svg *svg, const struct flame_box *box)
 	svg->text.error = share.error ? share.error : svg->text.error;
 	string_builder_fini(&share);
 	string_builder_append(&svg->text, " of the total");
+	if (svg->options.diff) {
+		string_builder_append(&svg->text, "; ");
+		svg_append_change(svg, index);
+	}
 	if (is_cut)
 		string_builder_append(&svg->text, "; stands for frames that are not known, or were "
 						  "left out of a very deep stack");
@@ -314,9 +337,10 @@ static uint64_t gap(uint64_t width)
 	return width / 4 < 60 ? width / 4 : 60;
 }
 
-static void write_rect(struct svg *svg, const struct flame_box *box, const struct svg_look *look,
-		       uint64_t x, uint64_t width)
+static void write_rect(struct svg *svg, uint32_t index, const struct svg_look *look, uint64_t x,
+		       uint64_t width)
 {
+	const struct flame_box *box = &svg->layout.boxes[index];
 	struct flame_output *output = &svg->output;
 	char letter = 'r';
 
@@ -324,8 +348,12 @@ static void write_rect(struct svg *svg, const struct flame_box *box, const struc
 		letter = flame_class_letter(svg->flame->frames[box->frame].frame_class);
 	flame_output_text(output, "<rect class=\"");
 	flame_output_bytes(output, &letter, 1);
-	if (look)
+	if (svg->options.diff) {
+		flame_output_text(output, " c");
+		flame_output_u64(output, svg_change_class(svg, index));
+	} else if (look) {
 		flame_output_u64(output, look->shade);
+	}
 	write_attribute(output, "\" x=\"", x);
 	write_attribute(output, " y=\"", row_y(svg, box->depth) * (uint64_t)100);
 	write_attribute(output, " width=\"", width - gap(width));
@@ -343,6 +371,10 @@ static void write_box(struct svg *svg, uint32_t index)
 
 	flame_output_text(output, "<g data-v=\"");
 	flame_output_u64(output, box->value);
+	if (svg->options.diff) {
+		flame_output_text(output, "\" data-o=\"");
+		flame_output_u64(output, svg->layout.others[index]);
+	}
 	if (box->hidden_count) {
 		flame_output_text(output, "\" data-u=\"");
 		flame_output_u64(output, box->hidden_count);
@@ -364,8 +396,8 @@ static void write_box(struct svg *svg, uint32_t index)
 	}
 	flame_output_text(output, "\"><title>");
 	flame_output_text(output, look ? look->xml : "all");
-	write_title(svg, box);
-	write_rect(svg, box, look, left + SVG_PAD * 100, width);
+	write_title(svg, index);
+	write_rect(svg, index, look, left + SVG_PAD * 100, width);
 	write_label(svg,
 		    !look         ? "all"
 		    : look->label ? look->label
@@ -436,6 +468,7 @@ static int write_all_parts(struct svg *svg)
 			      "<rect class=\"page\" width=\"100%\" height=\"100%\"/>\n");
 	string_builder_append(&svg->text, head);
 	write_boxes(svg);
+	svg_write_changes(svg, changes_y(svg));
 	if (write_texts(svg) || svg->text.error)
 		return -ENOMEM;
 	flame_output_text(&svg->output, "<script><![CDATA[\n");
@@ -474,11 +507,13 @@ int flame_write_svg(const struct flame *flame, const struct flame_options *optio
 		return error;
 	error = flame_output_init(&svg.output, out);
 	if (!error)
-		error = flame_layout_init(&svg.layout, flame, NULL,
-					  svg.options.width_px - 2.0 * SVG_PAD,
-					  svg.options.min_width_px);
+		error = flame_layout_init(
+			&svg.layout, flame, svg.options.diff ? svg.options.diff->others : NULL,
+			svg.options.width_px - 2.0 * SVG_PAD, svg.options.min_width_px);
 	if (!error)
 		error = look_at_frames(&svg);
+	if (!error)
+		error = svg_find_changes(&svg);
 	if (!error)
 		error = write_all_parts(&svg);
 	svg_fini(&svg);

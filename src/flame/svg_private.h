@@ -14,6 +14,8 @@
 #include "flame/layout.h"
 #include "flame/output.h"
 
+struct flame_change_list;
+
 #define SVG_PAD  10u  /* px beside the boxes; flame.js has the same numbers */
 #define SVG_ROW  17u  /* px from row to row */
 #define SVG_BOX  16u  /* px of a box */
@@ -42,7 +44,8 @@ struct svg {
 	size_t notes_capacity;
 	uint32_t notes_count;
 	bool is_used[FLAME_CLASS_COUNT][FLAME_MAX_SHADES];
-	uint32_t head_px; /* height above the boxes */
+	uint32_t head_px;                  /* height above the boxes */
+	struct flame_change_list *changes; /* by kind; NULL: one recording */
 	struct string_builder text;
 	struct flame_output output;
 };
