@@ -228,7 +228,7 @@ static void write_head(struct svg *svg)
 	svg->head_px = y + 8;
 }
 
-/* Where the lists of changes start. */
+/* The y at which the lists of changes start. */
 static uint32_t changes_y(const struct svg *svg)
 {
 	return svg->head_px + (svg->layout.depth + 1) * SVG_ROW + SVG_PAD;

@@ -17,7 +17,7 @@ struct flame_values {
 	uint64_t now, base; /* in NEW and in BASE */
 };
 
-/* Of a value of the graph and the other one of the same node or box. */
+/* The pair of a node or box: its value in the graph and the other one. */
 static inline struct flame_values flame_diff_values(const struct flame_diff *diff, uint64_t value,
 						    uint64_t other)
 {

@@ -76,9 +76,9 @@ enum flame_change_kind {
 
 #define FLAME_CHANGES_LISTED 10
 
-/* A path from the root to frame `length` of a node. Of frames that grew or shrank, the values are
- * their own, without those of their callees; instructions of a kernel belong to the kernel. Of
- * frames that only one recording has, the values include those of all frames above. */
+/* A path from the root to frame `length` of a node. If both recordings have the frame, its values
+ * are its own, without those of its callees; instructions count towards their kernel. If only one
+ * recording has it, the values include those of all frames above. */
 struct flame_change {
 	uint64_t now, base;
 	uint32_t node, length;
@@ -87,7 +87,7 @@ struct flame_change {
 struct flame_change_list {
 	struct flame_change changes[FLAME_CHANGES_LISTED]; /* the largest first */
 	uint32_t listed;
-	uint64_t count, sum; /* of all changes of the kind; without sign */
+	uint64_t count, sum; /* all changes of the kind; without sign */
 };
 
 /* Each difference between the recordings is in exactly one list. -ENOMEM. */

@@ -37,6 +37,7 @@ static void search_fini(struct change_search *search)
 	free(search->holders);
 }
 
+/* In a stack of instructions alone, the first one is a frame like others. */
 static uint32_t length_of(const struct flame *flame, uint32_t node)
 {
 	const struct flame_node *piece = &flame->nodes[node];
@@ -50,7 +51,7 @@ static uint32_t length_of(const struct flame *flame, uint32_t node)
 			break;
 		length--;
 	}
-	return length || piece->parent ? length : piece->length;
+	return length || piece->parent ? length : 1;
 }
 
 /* Gives each node the values of the instructions above it. */
@@ -95,7 +96,7 @@ static uint64_t size_of(const struct flame_change *change)
 	return change->now > change->base ? change->now - change->base : change->base - change->now;
 }
 
-/* Of equal sizes, the first one comes first. */
+/* Changes of equal size keep their order. */
 static void list_change(struct flame_change_list *list, const struct flame_change *change)
 {
 	const uint64_t size = size_of(change);
