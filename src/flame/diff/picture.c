@@ -160,13 +160,14 @@ static void append_whole_path(const struct svg *svg, const struct flame_path *pa
 }
 
 /* The tooltip: both values, and all frames. Each line is made visible on its own. */
-static void write_row_title(struct svg *svg, const struct flame_change *change,
+static void write_row_title(struct svg *svg, const struct flame_change *change, bool is_in_both,
 			    const struct flame_path *path)
 {
 	const struct flame_values values = {change->now, change->base};
 	struct string_builder text = {0};
 	const char *line;
 
+	string_builder_append(&text, is_in_both ? "without callees: " : "");
 	flame_values_format(&values, svg->options.unit, &text);
 	append_whole_path(svg, path, &text);
 	string_builder_append(&svg->text, "<title>");
@@ -182,14 +183,17 @@ static void write_row_title(struct svg *svg, const struct flame_change *change,
 	string_builder_fini(&text);
 }
 
-static void write_row_values(struct svg *svg, const struct flame_change *change, uint32_t y)
+/* Hidden in a narrow picture; the script shows them on a wide page. */
+static void write_row_values(struct svg *svg, const struct flame_change *change, uint32_t y,
+			     bool is_shown)
 {
 	struct string_builder text = {0};
 
 	flame_format_human(&text, change->base, short_unit(svg));
 	string_builder_append(&text, " \342\206\222 ");
 	flame_format_human(&text, change->now, short_unit(svg));
-	string_builder_appendf(&svg->text, "<text class=\"dim\" x=\"%u\" y=\"%u\">", VALUES, y);
+	string_builder_appendf(&svg->text, "<text class=\"dim\" x=\"%u\" y=\"%u\"%s>", VALUES, y,
+			       is_shown ? "" : " visibility=\"hidden\"");
 	append_built(svg, &text);
 	string_builder_append(&svg->text, "</text>");
 }
@@ -218,13 +222,13 @@ static uint32_t box_of(const struct svg *svg, const struct flame_change *change)
 	return box;
 }
 
-static void write_row(struct svg *svg, const struct flame_change *change,
+/* is_in_both: both recordings have the frame, though one of its own values may be 0. */
+static void write_row(struct svg *svg, const struct flame_change *change, bool is_in_both,
 		      const struct flame_path *path, uint32_t y, uint32_t width)
 {
 	const struct flame_values values = {change->now, change->base};
-	const bool has_both = values.now && values.base, is_wide = width >= WIDE;
-	const size_t missing =
-		values.now && values.base ? path->count : path->count - change->length;
+	const bool has_values = is_in_both && width >= WIDE;
+	const size_t missing = is_in_both ? path->count : path->count - change->length;
 	const uint32_t box = box_of(svg, change);
 	struct string_builder text = {0};
 
@@ -232,18 +236,17 @@ static void write_row(struct svg *svg, const struct flame_change *change,
 	if (box != FLAME_NONE)
 		string_builder_appendf(&svg->text, " data-i=\"%u\"", box);
 	string_builder_append_char(&svg->text, '>');
-	write_row_title(svg, change, path);
+	write_row_title(svg, change, is_in_both, path);
 	string_builder_appendf(&svg->text,
 			       "<text class=\"%s\" text-anchor=\"end\" x=\"%u\" y=\"%u\">",
 			       values.now > values.base ? "more" : "less", CHANGE_END, y);
 	flame_values_format_change(&values, short_unit(svg), &text);
 	append_built(svg, &text);
 	string_builder_append(&svg->text, "</text>");
-	if (has_both && is_wide)
-		write_row_values(svg, change, y);
+	if (is_in_both)
+		write_row_values(svg, change, y, has_values);
 	append_short_path(svg, path, missing, &text);
-	write_row_path(svg, string_builder_text(&text), has_both && is_wide ? PATH : VALUES, y,
-		       width);
+	write_row_path(svg, string_builder_text(&text), has_values ? PATH : VALUES, y, width);
 	svg->text.error = text.error ? text.error : svg->text.error;
 	string_builder_fini(&text);
 }
@@ -285,7 +288,8 @@ static void write_list(struct svg *svg, enum flame_change_kind kind, uint32_t wi
 			break;
 		}
 		path.count -= svg->flame->nodes[change->node].length - change->length;
-		write_row(svg, change, &path, (i + 2) * SVG_LINE - 4, width);
+		write_row(svg, change, kind == FLAME_GREW || kind == FLAME_SHRANK, &path,
+			  (i + 2) * SVG_LINE - 4, width);
 	}
 	free(path.frames);
 }

@@ -439,6 +439,22 @@ TEST(widths_of_base_show_what_is_gone)
 	both_fini(&both);
 }
 
+TEST(a_frame_of_both_with_a_new_value_of_its_own)
+{
+	static const struct pairs own = {{{"main;f;g", 5, 5}, {"main;f", 4, 0}}, 2};
+	struct both both;
+	auto_free char *text = NULL;
+
+	both_init(&both, &own, false);
+	text = drawn(&both.diff, 1200);
+	CHECK(strstr(text, "Grew, without callees: 1, +4 ns<"));
+	CHECK(strstr(text,
+		     "<title>without callees: 4 ns in NEW, 0 ns in BASE, +4 ns, new\nf\nmain<"));
+	CHECK(strstr(text, ">0 ns \342\206\222 4 ns<"));
+	CHECK(!strstr(text, "Only in"));
+	both_fini(&both);
+}
+
 TEST(equal_recordings_have_no_lists)
 {
 	static const struct pairs equal = {{{"a;b", 3, 3}, {"a;c", 4, 4}}, 2};
@@ -590,6 +606,7 @@ int main(void)
 	RUN(scaled_values_add_up_to_the_total_of_new);
 	RUN(lists_name_what_is_gone_and_new);
 	RUN(widths_of_base_show_what_is_gone);
+	RUN(a_frame_of_both_with_a_new_value_of_its_own);
 	RUN(equal_recordings_have_no_lists);
 	RUN(frames_of_base_can_be_renamed);
 	RUN(equal_text_is_one_line);
