@@ -502,6 +502,7 @@ def test_changes(t, page, folder):
         page.chromium.key("c", "c")
         t.equal(page.get("place('all')[1]"), bottom, "and back")
         page.chromium.resize(420, 700)
+        page.chromium.wait("document.documentElement.width.baseVal.value === 420")
         page.chromium.key("c", "c")
         wide = "Array.from(document.querySelectorAll('#changes text'))" \
                ".filter((e) => e.getAttribute('visibility') !== 'hidden' && e.getBoundingClientRect().right > 421)"
