@@ -132,7 +132,7 @@ static int make_page(const struct cli_command *command, struct heat_map *map)
 		return STATUS_DONE;
 	if (error)
 		return print_failure(command);
-	graph_print_notes(command, &map->graph);
+	graph_print_notes(command, &map->graph, "");
 	print_coarser(command, map);
 	output_announce(
 		map->graph.request->output, "%s of %s", map->graph.drawing.view->title,

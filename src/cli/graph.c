@@ -39,35 +39,62 @@ static void print_choice(const struct cli_command *command, const struct flame_v
 			    "processors (--view offcpu)");
 }
 
-void graph_print_notes(const struct cli_command *command, const struct graph *graph)
+void graph_append_lines(const char *prefix, const char *text, struct string_builder *lines)
 {
-	const char *warning = string_builder_text(&graph->warning);
-	const struct drawing *drawing = &graph->drawing;
-	const char *const *notes;
-	size_t count = frames_notes(drawing->frames, &notes);
-
-	for (size_t i = 0; i < count; i++)
-		print_error(command->name, notes[i]);
-	if (device_code_why(drawing->code))
-		print_error(command->name, device_code_why(drawing->code));
-	for (size_t length; *warning; warning += length + (warning[length] == '\n')) {
-		char line[1024];
-
-		length = strcspn(warning, "\n");
-		snprintf(line, sizeof(line), "%.*s", (int)length, warning);
-		print_error(command->name, line);
+	for (size_t length; *text; text += length + (text[length] == '\n')) {
+		length = strcspn(text, "\n");
+		string_builder_appendf(lines, "%s%s%.*s", lines->length ? "\n" : "", prefix,
+				       (int)length, text);
 	}
-	if (!graph->request->view)
-		print_choice(command, drawing->view);
 }
 
-static int refuse_view(const struct cli_command *command, const char *reason)
+void graph_append_notes(const struct graph *graph, const char *prefix, struct string_builder *lines)
+{
+	const char *why = device_code_why(graph->drawing.code);
+	const char *const *notes;
+	size_t count = frames_notes(graph->drawing.frames, &notes);
+
+	for (size_t i = 0; i < count; i++)
+		graph_append_lines(prefix, notes[i], lines);
+	graph_append_lines(prefix, why ? why : "", lines);
+	graph_append_lines(prefix, string_builder_text(&graph->warning), lines);
+}
+
+void graph_print_notes(const struct cli_command *command, const struct graph *graph,
+		       const char *more)
+{
+	struct string_builder lines = {0};
+	auto_free char *text = NULL;
+	char *rest;
+
+	graph_append_notes(graph, "", &lines);
+	graph_append_lines("", more, &lines);
+	rest = text = string_builder_take(&lines);
+	for (char *line; rest && (line = strsep(&rest, "\n"));)
+		if (*line)
+			print_error(command->name, line);
+	string_builder_fini(&lines);
+	if (!graph->request->view)
+		print_choice(command, graph->drawing.view);
+}
+
+/* Prints the error chain, which names one of two recordings if there are two. */
+static int print_refusal(const struct cli_command *command, const struct graph_request *request,
+			 int error)
+{
+	if (request->is_compared)
+		error_note(error, "'%s'", request->path);
+	return print_failure(command);
+}
+
+static int refuse_view(const struct cli_command *command, const struct graph_request *request,
+		       const char *reason)
 {
 	bool is_whole = strchr(reason, '(') != NULL; /* the reason contains a remedy */
 
 	error_set(-ENODATA, "not measured: %s%s", reason,
 		  is_whole ? "" : " (--view launch counts launches)");
-	return print_failure(command);
+	return print_refusal(command, request, -ENODATA);
 }
 
 static int open_drawing(const struct cli_command *command, struct graph *graph)
@@ -77,8 +104,8 @@ static int open_drawing(const struct cli_command *command, struct graph *graph)
 	auto_free char *archive = archive_folder(request->path);
 	const struct frames_options options = archive_names(archive);
 	const struct analysis *analysis = graph->analysis;
-	int status = selection_check_window(command, request->from_ns,
-					    analysis->end_ns - analysis->begin_ns);
+	int error, status = selection_check_window(command, request->from_ns,
+						   analysis->end_ns - analysis->begin_ns);
 
 	if (status == STATUS_DONE)
 		status = selection_find_device(command, analysis, request->device, request->path,
@@ -86,9 +113,10 @@ static int open_drawing(const struct cli_command *command, struct graph *graph)
 	if (status != STATUS_DONE)
 		return status;
 	if (drawing_refusal(drawing))
-		return refuse_view(command, drawing_refusal(drawing));
-	if (drawing_choose_event(drawing, request->event))
-		return print_failure(command);
+		return refuse_view(command, request, drawing_refusal(drawing));
+	error = drawing_choose_event(drawing, request->event);
+	if (error)
+		return print_refusal(command, request, error);
 	if (drawing_open(drawing, &options))
 		return print_failure(command);
 	drawing_warn(drawing, &graph->warning);
@@ -124,6 +152,7 @@ int graph_open(const struct cli_command *command, struct graph *graph)
 	graph->drawing.view = drawing_view(view_of(request), graph->analysis);
 	graph->drawing.analysis = graph->analysis;
 	graph->drawing.model = graph->model;
+	graph->drawing.is_compared = request->is_compared;
 	graph->drawing.has_processes = request->has_processes && !graph->drawing.view->stall;
 	return open_drawing(command, graph);
 }

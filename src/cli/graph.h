@@ -29,6 +29,7 @@ struct graph_request {
 	uint64_t from_ns, to_ns;   /* since the start of the recording; UINT64_MAX: to its end */
 	const struct analysis_observer *observer; /* called during the analysis; NULL: none */
 	bool has_processes;                       /* the first frames are processes */
+	bool is_compared;                         /* with another recording's graph */
 };
 
 struct graph {
@@ -43,5 +44,12 @@ struct graph {
 int graph_open(const struct cli_command *command, struct graph *graph);
 void graph_close(struct graph *graph); /* safe after a failed open */
 
-/* Prints the picture's warnings and the chosen view on stderr. */
-void graph_print_notes(const struct cli_command *command, const struct graph *graph);
+/* Prints the picture's warnings, `more` lines and the chosen view on stderr. */
+void graph_print_notes(const struct cli_command *command, const struct graph *graph,
+		       const char *more);
+
+/* Appends each line of the text with a prefix in front. */
+void graph_append_lines(const char *prefix, const char *text, struct string_builder *lines);
+/* The same for the lines that graph_print_notes prints, except the chosen view. */
+void graph_append_notes(const struct graph *graph, const char *prefix,
+			struct string_builder *lines);

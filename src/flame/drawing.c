@@ -100,26 +100,40 @@ static bool is_shortened(const struct drawing *drawing, enum flame_class class)
 	return !drawing->has_lines && (class == FLAME_HOST || class == FLAME_INLINED);
 }
 
-static int shorten_functions(struct drawing *drawing)
+static int shorten_frames(const struct drawing *drawing, bool is_device,
+			  int (*shorten)(const char *const *names, size_t count,
+					 struct short_names **ret_short),
+			  struct short_names **ret_short)
 {
 	const struct flame *flame = drawing->flame;
 	const char **names = calloc(flame->frames_count + (size_t)1, sizeof(*names));
 	size_t count = 0;
 	int error = names ? 0 : -ENOMEM;
 
-	for (uint32_t i = 0; i < flame->frames_count && !error; i++)
-		if (is_shortened(drawing, flame->frames[i].frame_class))
+	for (uint32_t i = 0; i < flame->frames_count && !error; i++) {
+		const enum flame_class class = flame->frames[i].frame_class;
+
+		if (is_device ? class == FLAME_DEVICE : is_shortened(drawing, class))
 			names[count++] = flame_frame_name(flame, i).bytes;
+	}
 	if (!error)
-		error = short_functions_new(names, count, &drawing->short_functions);
+		error = shorten(names, count, ret_short);
 	free(names);
 	return error;
 }
 
+/* Kernels of another recording are in the graph, but not in the model. */
+static int shorten_kernels(struct drawing *drawing)
+{
+	return drawing->is_compared
+		       ? shorten_frames(drawing, true, short_names_new, &drawing->short_kernels)
+		       : model_short_kernels(drawing->model, &drawing->short_kernels);
+}
+
 int drawing_shorten(struct drawing *drawing)
 {
-	if (model_short_kernels(drawing->model, &drawing->short_kernels) ||
-	    shorten_functions(drawing))
+	if (shorten_kernels(drawing) ||
+	    shorten_frames(drawing, false, short_functions_new, &drawing->short_functions))
 		return drawing_out_of_memory();
 	return 0;
 }

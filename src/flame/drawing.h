@@ -77,6 +77,9 @@ struct drawing {
 	uint64_t pid;
 	const char *event; /* the view cpu draws the samples of this event; NULL: source_of */
 	bool has_lines;    /* a frame for each line, not for each function */
+	/* Frames have no pids, addresses and, without has_lines, no lines, so that the same code
+	 * has the same frames in another recording. */
+	bool is_compared;
 	/* The first frame of a stack is its process; the analysis needs by_thread. Not for views
 	 * that have process frames anyway (stall). */
 	bool has_processes;

@@ -32,14 +32,19 @@ static int push_instruction(struct drawing *drawing, const struct analysis_instr
 	if (error)
 		return drawing_out_of_memory();
 	if (place.line) {
-		if (place.source)
+		if (place.source && drawing->is_compared && !drawing->has_lines)
+			snprintf(text, sizeof(text), "line: %s", place.source);
+		else if (place.source)
 			snprintf(text, sizeof(text), "line %u: %s", place.line, place.source);
 		else
 			snprintf(text, sizeof(text), "%s:%u", path_base(place.file), place.line);
 		error = drawing_push(drawing, text, FLAME_DEVICE);
 	}
-	snprintf(text, sizeof(text), "0x%llx%s%s", (unsigned long long)place.address,
-		 *place.text ? " " : "", place.text);
+	if (*place.text && drawing->is_compared)
+		snprintf(text, sizeof(text), "%s", place.text);
+	else
+		snprintf(text, sizeof(text), "0x%llx%s%s", (unsigned long long)place.address,
+			 *place.text ? " " : "", place.text);
 	if (!error)
 		error = drawing_push(drawing, text, FLAME_INSTRUCTION);
 	if (!error && *row->stall)
@@ -131,7 +136,7 @@ static int push_process(struct drawing *drawing, const struct event_process *pro
 			     model_text(drawing->model, process->name_string, "[unknown process]"),
 			     FLAME_HOST);
 	snprintf(pid, sizeof(pid), "%u", process->pid);
-	return error ? error : drawing_push(drawing, pid, FLAME_HOST);
+	return error || drawing->is_compared ? error : drawing_push(drawing, pid, FLAME_HOST);
 }
 
 /* Pushes the source file, from debug information or the code's row, and the kernel. */
@@ -172,7 +177,8 @@ static int push_stall(struct drawing *drawing, const struct analysis_instruction
 	if (!error && *row->stall)
 		error = drawing_push(drawing, row->stall, FLAME_STALL);
 	snprintf(offset, sizeof(offset), "0x%llx", (unsigned long long)place.address);
-	return error ? error : drawing_push(drawing, offset, FLAME_INSTRUCTION);
+	return error || drawing->is_compared ? error
+					     : drawing_push(drawing, offset, FLAME_INSTRUCTION);
 }
 
 static int draw_stall(struct drawing *drawing, const struct analysis_instruction *row)

@@ -25,6 +25,10 @@ bool drawing_is_of_process(const struct drawing *drawing, const struct event_pro
 
 int drawing_out_of_memory(void); /* returns -ENOMEM */
 
+/* The name of a frame that is compared with another recording's: code without a name is its file.
+ * Returns name, or the text in `room`. */
+const char *drawing_compared_name(const char *name, char *room, size_t size);
+
 /* Pushes one frame on the stack. */
 int drawing_push(struct drawing *drawing, const char *name, enum flame_class class);
 

@@ -85,17 +85,45 @@ static enum flame_class class_of(const struct frame_name *name)
 	return classes[name->class];
 }
 
+/* "[libfoo.so]+0x12ab" is "[libfoo.so]", "[code at 0x12ab]" is "[code]". */
+const char *drawing_compared_name(const char *name, char *room, size_t size)
+{
+	const char *module = *name == '[' ? strstr(name, "]+0x") : NULL;
+	size_t length = module ? (size_t)(module + 1 - name) : 0;
+
+	if (module && strspn(module + 4, "0123456789abcdefABCDEF") == strlen(module + 4) &&
+	    length < size)
+		snprintf(room, size, "%.*s", (int)length, name);
+	else if (strncmp(name, "[code at 0x", 11) == 0)
+		snprintf(room, size, "[code]");
+	else
+		return name;
+	return room;
+}
+
+/* The frame of a function without a place. */
+static uint32_t make_nameless(const struct drawing *drawing, const struct frame_name *name)
+{
+	char room[1024];
+	const char *text = drawing->is_compared
+				   ? drawing_compared_name(name->function, room, sizeof(room))
+				   : name->function;
+
+	return flame_frame(drawing->flame, text, class_of(name));
+}
+
 /* The frame of a Python function includes its file and first line, because its name alone is
  * ambiguous. All lines of a function share one box. */
 static uint32_t make_frame(const struct drawing *drawing, const struct frame_name *name)
 {
 	bool is_python = name->class == FRAME_CLASS_PYTHON;
-	uint32_t line = drawing->has_lines ? name->line : is_python ? name->first_line : 0;
+	bool has_first = is_python && !drawing->is_compared;
+	uint32_t line = drawing->has_lines ? name->line : has_first ? name->first_line : 0;
 	const char *file = name->file ? path_base(name->file) : NULL;
 	char text[4096];
 
 	if (!file || (!line && !is_python))
-		return flame_frame(drawing->flame, name->function, class_of(name));
+		return make_nameless(drawing, name);
 	if (line)
 		snprintf(text, sizeof(text), "%s (%s:%u)", name->function, file, line);
 	else
@@ -164,13 +192,14 @@ static int push_process_root(struct drawing *drawing)
 		drawing->process == DRAWING_UNKNOWN_PROCESS
 			? NULL
 			: model_entity(drawing->model, EVENT_PROCESS, drawing->process);
-	char text[256] = "[unknown process]", rank[48] = "";
+	char text[256] = "[unknown process]", rank[48] = "", pid[16];
 
 	if (process) {
 		analysis_rank_text(process, rank, sizeof(rank));
-		snprintf(text, sizeof(text), "%.128s %u%s%s",
+		snprintf(pid, sizeof(pid), " %u", process->pid);
+		snprintf(text, sizeof(text), "%.128s%s%s%s",
 			 model_text(drawing->model, process->name_string, "[unknown process]"),
-			 process->pid, *rank ? ", " : "", rank);
+			 drawing->is_compared ? "" : pid, *rank ? ", " : "", rank);
 	}
 	return push_root(drawing, text, FLAME_HOST);
 }

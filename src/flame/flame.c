@@ -236,40 +236,56 @@ static void hash_stack(struct flame *flame, const uint32_t *frames, size_t count
 	}
 }
 
-static int check_stack(const struct flame *flame, const uint32_t *frames, size_t count,
-		       uint64_t value)
+static int check_stack(const struct flame *flame, const uint32_t *frames, size_t count)
 {
-	uint64_t sum;
-
 	if (!count)
 		return error_set(-EINVAL, "flame graph: a stack without frames");
 	for (size_t i = 0; i < count; i++) {
 		if (frames[i] >= flame->frames_count)
 			return error_set(-EINVAL, "flame graph: no frame %u", frames[i]);
 	}
-	if (__builtin_add_overflow(flame->total, value, &sum))
-		return error_set(-EOVERFLOW, "flame graph: the values add up to more than 2^64");
 	return 0;
+}
+
+static int insert(struct flame *flame, const uint32_t *frames, size_t count, uint32_t *ret_node)
+{
+	uint32_t node = 0;
+	size_t length;
+	int error = reserve(flame, count);
+
+	if (error)
+		return error_set(error, "flame graph of %zu frames: %s", flame->pool_count,
+				 strerror(-error));
+	hash_stack(flame, frames, count);
+	for (size_t done = 0; done < count; done += length)
+		node = descend(flame, node, frames + done, count - done, flame->hashes + done,
+			       &length);
+	*ret_node = node;
+	return 0;
+}
+
+int flame_insert(struct flame *flame, const uint32_t *frames, size_t count, uint32_t *ret_node)
+{
+	int error = check_stack(flame, frames, count);
+
+	return error ? error : insert(flame, frames, count, ret_node);
 }
 
 int flame_add(struct flame *flame, const uint32_t *frames_root_first, size_t count, uint64_t value)
 {
-	uint32_t node = 0;
-	size_t length;
-	int error = check_stack(flame, frames_root_first, count, value);
+	uint64_t sum;
+	uint32_t node;
+	int error = check_stack(flame, frames_root_first, count);
 
+	if (!error && __builtin_add_overflow(flame->total, value, &sum))
+		error = error_set(-EOVERFLOW, "flame graph: the values add up to more than 2^64");
 	if (error || !value)
 		return error;
-	error = reserve(flame, count);
+	error = insert(flame, frames_root_first, count, &node);
 	if (error)
-		return error_set(error, "flame graph of %zu frames: %s", flame->pool_count,
-				 strerror(-error));
-	hash_stack(flame, frames_root_first, count);
-	for (size_t done = 0; done < count; done += length)
-		node = descend(flame, node, frames_root_first + done, count - done,
-			       flame->hashes + done, &length);
+		return error;
 	flame->nodes[node].self += value;
-	flame->total += value;
+	flame->total = sum;
 	return 0;
 }
 

@@ -32,6 +32,8 @@ enum flame_class {
 	FLAME_CLASS_COUNT
 };
 
+struct flame_diff;
+
 /* All members may be 0: each has a default, given here. */
 struct flame_options {
 	const char *title;    /* "Flame graph" */
@@ -45,6 +47,7 @@ struct flame_options {
 	/* The label of a frame; the tooltip has the name. NULL: the name. */
 	const char *(*shorten)(void *context, const char *name, enum flame_class frame_class);
 	void *shorten_context;
+	const struct flame_diff *diff; /* NULL; draws the changes of a graph of two recordings */
 };
 
 /* The name of FLAME_SEPARATOR in pictures and pages; folded text has "-". */

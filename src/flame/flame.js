@@ -13,6 +13,8 @@
 	const PAD = 10, ROW = 17, BOX = 16, LINE = 18;
 	const DEEPEST = 1023; // FLAME_ROWS_MAX - 1
 	const BAR = 396, BAR_HEIGHT = 28; // px of the controls
+	// px of the lists of changes, as in diff/picture.c
+	const GAP = 20, TWO_COLUMNS = 1000, WIDE = 480, VALUES = 94, PATH = 236;
 	const BESIDE = 800; // px of page width from which they fit beside the title
 	const WORDS = new Map([
 		["h", ["host", ""]], ["k", ["OS kernel", "_[k]"]], ["j", ["JIT", "_[j]"]],
@@ -29,6 +31,7 @@
 		["i", "search with or without case"],
 		["o", "root on top, or at the bottom"],
 		["Page Up, Page Down", "scroll a deep graph"],
+		["c", "largest changes, or back to the graph"],
 		["r", "reset zoom and search"],
 		["?", "show or hide this help"]];
 	const STYLE =
@@ -45,6 +48,8 @@
 		"Consolas,monospace}" +
 		".tip .mono{font-weight:600}" +
 		".help .key{font-weight:600}" +
+		"#changes .row[role]{cursor:pointer;outline:none}" +
+		"#changes .row[role]:hover .path,#changes .row:focus-visible .path{text-decoration:underline}" +
 		".thumb{fill:#6b6b6b;fill-opacity:.6;cursor:grab}" +
 		".crumb text{fill:#0b4fd8;text-decoration:underline}" +
 		".crumb{cursor:pointer;outline:none}" +
@@ -80,6 +85,8 @@
 	const unit = svg.dataset.unit;
 	const rowCount = Number(svg.dataset.rows);
 	const headStatic = Number(svg.dataset.head);
+	const widthsOf = svg.dataset.diff; // "new", "base"; undefined: one recording
+	const changes = svg.querySelector("#changes");
 	const isDrawnIcicle = svg.dataset.icicle === "1"; // as the file has its boxes
 
 	const frames = []; // parents before children, siblings from left to right
@@ -88,6 +95,7 @@
 
 	let width = svg.width.baseVal.value;
 	let headHeight = headStatic;
+	let listHeight = 0; // px of the lists below the frames
 	let viewHeight = 0;
 	let scroll = 0;
 	let isIcicle = isDrawnIcicle; // the root is on top
@@ -157,6 +165,17 @@
 		return (part < whole ? Math.min(percent, 99.99) : percent).toFixed(2) + " %";
 	}
 
+	// "+1.5 ms (1,500,000 ns), +50.00 %"
+	function change(now, base) {
+		const size = now > base ? now - base : base - now, sign = now > base ? "+" : "\u2212";
+		const percent = 100 * Number(size) / Number(base);
+		if (!size)
+			return "unchanged";
+		return sign + both(size) + (!base ? ", new" : !now ? ", only in BASE" :
+			percent < 0.01 ? ", below 0.01 %" :
+				", " + sign + percent.toFixed(percent < 1000 ? 2 : 0) + " %");
+	}
+
 	function cells(character) {
 		return character.codePointAt(0) >= 0x1100 ? 2 : 1;
 	}
@@ -177,7 +196,7 @@
 			label: g.dataset.s || "",
 			note: g.dataset.n ? notes[Number(g.dataset.n)] : "",
 			letter: rect.getAttribute("class").charAt(0),
-			exact: g.dataset.v, value: Number(g.dataset.v), start: 0, filled: 0,
+			exact: g.dataset.v, other: g.dataset.o, value: Number(g.dataset.v), start: 0, filled: 0,
 			hiddenCount: Number(hidden[0]), hiddenExact: hidden[1],
 			depth: depth, parent: parent, place: 0, kids: [],
 			isShown: true, isAbove: false, isMatch: false, left: 0, width: 0, h1: 0, h2: 0};
@@ -349,6 +368,8 @@
 		"aria-label": "Root on top", title: "Root on top, or at the bottom (o)"}, controls, "\u21c5");
 	const resetButton = makeHtml("button", {type: "button",
 		title: "Reset zoom and search (r)"}, controls, "Reset");
+	const listButton = makeHtml("button", {type: "button",
+		title: "Largest changes, or back to the graph (c)"}, controls, "Changes");
 	const helpButton = makeHtml("button", {type: "button", "aria-label": "Help",
 		title: "Help (?)"}, controls, "?");
 	const tip = make("g", {class: "tip", display: "none", role: "tooltip"}, svg);
@@ -357,6 +378,12 @@
 	group.parentNode.insertBefore(view, group);
 	view.appendChild(group);
 	view.appendChild(ring);
+	if (changes)
+		view.appendChild(changes);
+	const hasLists = changes && changes.children.length > 0;
+	const barWidth = BAR + (hasLists ? 78 : 0);
+	if (!hasLists)
+		listButton.remove();
 	svg.insertBefore(thumb, status);
 	svg.setAttribute("role", "group");
 	group.setAttribute("role", "tree");
@@ -407,9 +434,9 @@
 		const more = layOutLegend();
 		head.setAttribute("transform", "translate(0," + shift + ")");
 		for (const line of headTexts)
-			fitText(line.text, line.full, width - 2 * PAD - (isBeside ? BAR + PAD : 0));
-		bar.setAttribute("width", Math.min(BAR, width - 2 * PAD));
-		bar.setAttribute("x", isBeside ? width - BAR - PAD : PAD);
+			fitText(line.text, line.full, width - 2 * PAD - (isBeside ? barWidth + PAD : 0));
+		bar.setAttribute("width", Math.min(barWidth, width - 2 * PAD));
+		bar.setAttribute("x", isBeside ? width - barWidth - PAD : PAD);
 		bar.setAttribute("y", 7);
 		trail.setAttribute("transform", "translate(0," + more + ")");
 		headHeight = headStatic + shift + more;
@@ -417,8 +444,12 @@
 		status.setAttribute("y", headHeight - 8);
 	}
 
-	function contentHeight() {
+	function graphHeight() {
 		return rowCount * ROW + PAD;
+	}
+
+	function contentHeight() {
+		return graphHeight() + listHeight;
 	}
 
 	function setScroll(wanted) {
@@ -426,6 +457,8 @@
 		scroll = Math.min(most, Math.max(0, wanted));
 		group.setAttribute("transform", "translate(0," + (-headStatic - scroll) + ")");
 		ring.setAttribute("transform", "translate(0," + (-headStatic - scroll) + ")");
+		if (changes)
+			changes.setAttribute("transform", "translate(0," + (graphHeight() - scroll) + ")");
 		if (!most) {
 			thumb.setAttribute("display", "none");
 			return;
@@ -441,9 +474,11 @@
 		if (isAlone && window.innerWidth > 0) {
 			width = Math.max(320, window.innerWidth);
 			layOutHead();
+			layOutLists();
 			viewHeight = Math.min(contentHeight(), Math.max(6 * ROW, window.innerHeight - headHeight));
 		} else {
 			layOutHead();
+			layOutLists();
 			viewHeight = contentHeight();
 		}
 		const height = Math.max(headHeight + viewHeight, isAlone ? window.innerHeight : 0);
@@ -468,6 +503,77 @@
 			setScroll(y + 3 * ROW - viewHeight);
 	}
 
+	function scrollToRoot() {
+		setScroll(isIcicle ? 0 : graphHeight() - viewHeight);
+	}
+
+	// -- lists of changes --
+
+	const lists = changes ? Array.from(changes.children) : [];
+	const listRows = changes ? Array.from(changes.querySelectorAll(".row")) : [];
+
+	function layOutRow(row, listWidth) {
+		const line = row.querySelector(".path"), values = row.querySelector(".dim");
+		const isWide = values && listWidth >= WIDE;
+		line.setAttribute("x", isWide ? PATH : VALUES);
+		if (values)
+			values.setAttribute("visibility", isWide ? "visible" : "hidden");
+		fitText(line, line.dataset.f, listWidth - (isWide ? PATH : VALUES));
+	}
+
+	// Places the lists as the file does, for the page's width.
+	function layOutLists() {
+		const columns = width >= TWO_COLUMNS ? 2 : 1;
+		const listWidth = Math.floor((width - 2 * PAD - (columns - 1) * GAP) / columns);
+		let y = 0, below = 0, column = 0;
+		for (const list of lists) {
+			list.setAttribute("transform", "translate(" +
+				(PAD + column * (listWidth + GAP)) + "," + y + ")");
+			below = Math.max(below, y + Number(list.dataset.height));
+			column = (column + 1) % columns;
+			y = column ? y : below;
+		}
+		listHeight = below;
+		for (const row of listRows)
+			layOutRow(row, listWidth);
+	}
+
+	function toggleLists() {
+		if (!hasLists)
+			return;
+		hideTip();
+		const most = Math.max(0, contentHeight() - viewHeight);
+		if (scroll < Math.min(graphHeight(), most))
+			setScroll(graphHeight());
+		else
+			scrollToRoot();
+	}
+
+	function goToListed(frame) {
+		zoomTo(frame);
+		focusFrame(frame);
+	}
+
+	// The rows of drawn frames lead to them.
+	function readLists() {
+		for (const row of listRows) {
+			const line = row.querySelector(".path"), frame = frames[Number(row.dataset.i || -1)];
+			line.dataset.f = line.dataset.f || line.textContent;
+			if (!frame)
+				continue;
+			row.setAttribute("role", "link");
+			row.setAttribute("tabindex", "0");
+			row.addEventListener("click", () => goToListed(frame));
+			row.addEventListener("keydown", (event) => {
+				if (event.key !== "Enter" && event.key !== " ")
+					return;
+				event.preventDefault();
+				event.stopPropagation();
+				goToListed(frame);
+			});
+		}
+	}
+
 	// -- where the root is --
 
 	function turn(wanted) {
@@ -482,7 +588,7 @@
 				frame.text.setAttribute("y", y + 12);
 		}
 		hideTip();
-		setScroll(isIcicle ? 0 : contentHeight());
+		scrollToRoot();
 		if (zoomed())
 			reveal(zoomed());
 		drawRing();
@@ -794,11 +900,21 @@
 		return line ? lines.concat(line) : lines;
 	}
 
+	// The value in the other recording; that of the widths is the frame's.
+	function difference(frame) {
+		const own = BigInt(frame.exact), other = BigInt(frame.other);
+		const isOfBase = widthsOf === "base";
+		return (isOfBase ? "NEW: " : "BASE: ") + (other ? both(frame.other) + "; " : "nothing; ") +
+			change(isOfBase ? other : own, isOfBase ? own : other);
+	}
+
 	const MISSING = "stands for frames that are not known, or were left out of a very deep stack";
 
 	function facts(frame) {
 		const word = WORDS.get(frame.letter)[0], root = zoomed();
-		const lines = [(word ? word + " frame: " : "") + both(frame.exact)];
+		const side = widthsOf ? " in " + widthsOf.toUpperCase() : "";
+		const lines = [(word ? word + " frame" + side + ": " : side ? side.slice(4) + ": " : "") +
+			both(frame.exact)];
 		if (frame.letter === "t")
 			lines.unshift(MISSING);
 		if (frame.parent) {
@@ -808,6 +924,8 @@
 				shares += ", " + share(frame.value, root.value) + " of the zoomed frame";
 			lines.push(shares);
 		}
+		if (widthsOf)
+			lines.splice(lines.length - (frame.parent ? 1 : 0), 0, difference(frame));
 		let own = BigInt(frame.exact) - BigInt(frame.hiddenExact);
 		for (const kid of frame.kids)
 			own -= BigInt(kid.exact);
@@ -939,6 +1057,8 @@
 			focusFrame(from.parent || from);
 	}
 
+	const helpRows = HELP.filter((row) => hasLists || row[0] !== "c");
+
 	function toggleHelp(wanted) {
 		if (!wanted) {
 			help.setAttribute("display", "none");
@@ -946,8 +1066,8 @@
 		}
 		help.textContent = "";
 		help.removeAttribute("display");
-		const rect = make("rect", {width: 400, height: HELP.length * 20 + 24, rx: 6}, help);
-		HELP.forEach((row, i) => {
+		const rect = make("rect", {width: 400, height: helpRows.length * 20 + 24, rx: 6}, help);
+		helpRows.forEach((row, i) => {
 			make("text", {x: 16, y: 28 + i * 20, class: "key"}, help).textContent = row[0];
 			make("text", {x: 160, y: 28 + i * 20}, help).textContent = row[1];
 		});
@@ -985,6 +1105,7 @@
 		["N", () => nextMatch(-1)],
 		["i", () => toggleCase()],
 		["o", () => turn(!isIcicle)],
+		["c", toggleLists],
 		["r", reset],
 		["PageUp", () => setScroll(scroll - viewHeight * 0.9)],
 		["PageDown", () => setScroll(scroll + viewHeight * 0.9)],
@@ -1074,6 +1195,7 @@
 		caseButton.addEventListener("click", toggleCase);
 		turnButton.addEventListener("click", () => turn(!isIcicle));
 		resetButton.addEventListener("click", reset);
+		listButton.addEventListener("click", toggleLists);
 		helpButton.addEventListener("click", () => toggleHelp(!isHelpOpen()));
 		window.addEventListener("resize", start);
 		window.addEventListener("popstate", readState);
@@ -1119,11 +1241,12 @@
 	// for each measurement of a text.
 	group.remove();
 	readFrames();
+	readLists();
 	measure();
 	start();
 	view.insertBefore(group, ring);
 	fitLabels();
-	setScroll(isIcicle ? 0 : contentHeight());
+	scrollToRoot();
 	if (frames.length)
 		makeCurrent(frames[0]);
 	listen();

@@ -23,6 +23,7 @@
 
 struct folded {
 	const struct flame *flame;
+	const uint64_t *others; /* by node: a value before that of the flame; NULL: none */
 	struct string_builder encoded;
 	struct flame_text *texts; /* by frame; points into encoded */
 	struct flame_step *steps;
@@ -68,9 +69,15 @@ static int encode(struct folded *folded)
 	return 0;
 }
 
-/* Appends a node's frames to those of its parent, and writes the stack that ends with them. */
-static int enter(struct folded *folded, const struct flame_step *step, size_t depth)
+static bool has_stack(const struct folded *folded, uint32_t node)
 {
+	return folded->flame->nodes[node].self || (folded->others && folded->others[node]);
+}
+
+/* Appends a node's frames to those of its parent, and writes the stack that ends with them. */
+static int enter(struct folded *folded, uint32_t node, size_t depth)
+{
+	const struct flame_step *step = &folded->steps[node];
 	const uint32_t *frames = folded->flame->pool + step->first;
 	size_t end;
 
@@ -87,9 +94,13 @@ static int enter(struct folded *folded, const struct flame_step *step, size_t de
 		end += text->size + 1;
 	}
 	folded->ends[depth] = end;
-	if (step->self) {
+	if (has_stack(folded, node)) {
 		flame_output_bytes(&folded->output, folded->line, end - 1);
 		flame_output_bytes(&folded->output, " ", 1);
+		if (folded->others) {
+			flame_output_u64(&folded->output, folded->others[node]);
+			flame_output_bytes(&folded->output, " ", 1);
+		}
 		flame_output_u64(&folded->output, step->self);
 		flame_output_bytes(&folded->output, "\n", 1);
 	}
@@ -104,46 +115,64 @@ static int write_lines(struct folded *folded)
 	uint32_t node = flame_walk_next(folded->steps, 0, &depth);
 
 	while (node && !folded->output.error) {
-		if (enter(folded, &folded->steps[node], depth))
+		if (enter(folded, node, depth))
 			return -ENOMEM;
 		node = flame_walk_next(folded->steps, node, &depth);
 	}
 	return flame_output_end(&folded->output);
 }
 
+/* Values of the merged stacks. */
+struct merged {
+	struct flame *flame;
+	uint64_t *others;
+	size_t others_capacity;
+};
+
 /* Adds the stack that ends at a node, with its frames replaced. */
-static int add_again(const struct flame *flame, uint32_t node, const uint32_t *replacements,
-		     struct flame *ret_merged)
+static int add_again(const struct folded *folded, uint32_t node, const uint32_t *replacements,
+		     struct flame_path *path, struct merged *merged)
 {
-	auto_free uint32_t *frames = NULL;
-	size_t count = 0, place;
+	uint32_t place;
+	int error = flame_path_to(folded->flame, node, path);
 
-	for (uint32_t i = node; i; i = flame->nodes[i].parent)
-		count += flame->nodes[i].length;
-	frames = malloc(count * sizeof(*frames));
-	if (!frames)
+	for (size_t i = 0; i < path->count && !error; i++)
+		path->frames[i] = replacements[path->frames[i]];
+	if (!error)
+		error = flame_insert(merged->flame, path->frames, path->count, &place);
+	if (error)
+		return error;
+	merged->flame->nodes[place].self += folded->flame->nodes[node].self;
+	if (!folded->others)
+		return 0;
+	if (array_grow(merged->others, merged->others_capacity, merged->flame->nodes_count))
 		return -ENOMEM;
-	place = count;
-	for (uint32_t i = node; i; i = flame->nodes[i].parent) {
-		const struct flame_node *piece = &flame->nodes[i];
+	merged->others[place] += folded->others[node];
+	return 0;
+}
 
-		for (uint32_t j = piece->length; j > 0; j--)
-			frames[--place] = replacements[flame->pool[piece->first + j - 1]];
-	}
-	return flame_add(ret_merged, frames, count, flame->nodes[node].self);
+static int add_all_again(const struct folded *folded, const uint32_t *replacements,
+			 struct merged *merged)
+{
+	struct flame_path path = {0};
+	int error = 0;
+
+	for (uint32_t i = 1; i < folded->flame->nodes_count && !error; i++)
+		if (has_stack(folded, i))
+			error = add_again(folded, i, replacements, &path, merged);
+	free(path.frames);
+	return error;
 }
 
 /* Frames of several classes without a suffix may have the same text. Their stacks are merged to one
  * line. */
-static int merge_equals(const struct folded *folded, const uint32_t *ranks,
-			struct flame *ret_merged)
+static int merge_equals(const struct folded *folded, const uint32_t *ranks, struct merged *merged)
 {
 	const struct flame *flame = folded->flame;
 	size_t count = flame->frames_count;
 	auto_free uint32_t *by_rank = malloc(count * sizeof(*by_rank));
 	auto_free uint32_t *replacements = malloc(count * sizeof(*replacements));
 	const struct flame_text *last = NULL;
-	int error = 0;
 
 	if (!by_rank || !replacements)
 		return -ENOMEM;
@@ -155,27 +184,28 @@ static int merge_equals(const struct folded *folded, const uint32_t *ranks,
 				memcmp(last->bytes, text->bytes, text->size) == 0;
 
 		replacements[by_rank[i]] =
-			is_equal
-				? replacements[by_rank[i - 1]]
-				: flame_frame(ret_merged, flame_frame_name(flame, by_rank[i]).bytes,
-					      flame->frames[by_rank[i]].frame_class);
+			is_equal ? replacements[by_rank[i - 1]]
+				 : flame_frame(merged->flame,
+					       flame_frame_name(flame, by_rank[i]).bytes,
+					       flame->frames[by_rank[i]].frame_class);
 		if (replacements[by_rank[i]] == FLAME_NONE)
 			return -ENOMEM;
 		last = text;
 	}
-	for (uint32_t i = 1; i < flame->nodes_count && !error; i++)
-		error = flame->nodes[i].self ? add_again(flame, i, replacements, ret_merged) : 0;
-	return error;
+	return add_all_again(folded, replacements, merged);
 }
+
+static int write_values(const struct flame *flame, const uint64_t *others, FILE *out);
 
 static int write_merged(struct folded *folded, const uint32_t *ranks, FILE *out)
 {
-	struct flame *merged = flame_new();
-	int error = merged ? merge_equals(folded, ranks, merged) : -ENOMEM;
+	struct merged merged = {.flame = flame_new()};
+	int error = merged.flame ? merge_equals(folded, ranks, &merged) : -ENOMEM;
 
 	if (!error)
-		error = flame_write_folded(merged, out);
-	flame_free(merged);
+		error = write_values(merged.flame, merged.others, out);
+	flame_free(merged.flame);
+	free(merged.others);
 	return error;
 }
 
@@ -199,13 +229,23 @@ static int write_folded(struct folded *folded, FILE *out)
 	return write_lines(folded);
 }
 
-int flame_write_folded(const struct flame *flame, FILE *out)
+static int write_values(const struct flame *flame, const uint64_t *others, FILE *out)
 {
-	struct folded folded = {.flame = flame};
+	struct folded folded = {.flame = flame, .others = others};
 	int error = write_folded(&folded, out);
 
 	folded_fini(&folded);
 	if (error == -ENOMEM)
 		return error_set(error, "folded stacks: out of memory");
 	return error;
+}
+
+int flame_write_folded(const struct flame *flame, FILE *out)
+{
+	return write_values(flame, NULL, out);
+}
+
+int flame_write_folded_pair(const struct flame *flame, const uint64_t *firsts, FILE *out)
+{
+	return write_values(flame, firsts, out);
 }

@@ -24,10 +24,15 @@ struct flame_layout {
 	struct flame_box *boxes;
 	size_t boxes_capacity;
 	uint32_t boxes_count; /* at least 1 */
-	uint32_t depth;       /* depth of the deepest box */
+	/* Only with second values: those of the boxes, and by node its last box, or FLAME_NONE. */
+	uint64_t *others;
+	size_t others_capacity;
+	uint32_t *last_boxes;
+	uint32_t depth; /* depth of the deepest box */
 };
 
-/* Draws frames that are at least min_width of plot_width wide. -ENOMEM. */
-int flame_layout_init(struct flame_layout *layout, const struct flame *flame, double plot_width,
-		      double min_width);
+/* Draws frames that are at least min_width of plot_width wide. others: a second value of each node;
+ * NULL: none. -ENOMEM. */
+int flame_layout_init(struct flame_layout *layout, const struct flame *flame,
+		      const uint64_t *others, double plot_width, double min_width);
 void flame_layout_fini(struct flame_layout *layout); /* NULL-safe */

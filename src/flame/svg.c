@@ -20,47 +20,18 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "flame/colour.h"
+#include "flame/diff/diff.h"
+#include "flame/diff/picture.h"
 #include "flame/escape.h"
 #include "flame/layout.h"
 #include "flame/output.h"
 #include "flame/script.h"
+#include "flame/svg_private.h"
 #include "flame/tree.h"
 
-#define PAD             10u  /* px beside the boxes; flame.js has the same numbers */
-#define ROW             17u  /* px from row to row */
-#define BOX             16u  /* px of a box */
-#define LINE            18u  /* px from line to line above the boxes */
-#define CELL            7.23 /* px of a character in 12 px of most fixed-width fonts, rounded up */
-#define MIN_LABEL_CELLS 3    /* a shorter label is useless */
-#define TITLE_BYTES     256u /* max name in a box's title; longer names are stored once */
+#define MIN_LABEL_CELLS 3      /* a shorter label is useless */
+#define TITLE_BYTES     256u   /* max name in a box's title; longer names are stored once */
 #define NAME_BYTES      16384u /* max name */
-
-/* The appearance of a frame in all its boxes. text has only visible characters and is not escaped
- * for XML. */
-struct look {
-	char *text, *xml;
-	char *label; /* NULL: the text */
-	uint32_t shade;
-	uint32_t long_index; /* 1 + its index of long names; 0: short name */
-	uint32_t note_index; /* 1 + its index of notes; 0: no note */
-};
-
-struct svg {
-	const struct flame *flame;
-	struct flame_options options; /* with defaults filled in */
-	struct flame_layout layout;
-	struct look *looks; /* by frame; text NULL: not drawn */
-	uint32_t *long_frames;
-	size_t long_capacity;
-	uint32_t long_count;
-	const struct flame_note **notes; /* of drawn frames; borrowed */
-	size_t notes_capacity;
-	uint32_t notes_count;
-	bool is_used[FLAME_CLASS_COUNT][FLAME_MAX_SHADES];
-	uint32_t head_px; /* height above the boxes */
-	struct string_builder text;
-	struct flame_output output;
-};
 
 static void svg_fini(struct svg *svg)
 {
@@ -72,29 +43,10 @@ static void svg_fini(struct svg *svg)
 	free(svg->looks);
 	free(svg->long_frames);
 	free(svg->notes);
+	free(svg->changes);
 	flame_layout_fini(&svg->layout);
 	string_builder_fini(&svg->text);
 	flame_output_fini(&svg->output);
-}
-
-/* Writes the built text and empties the builder. */
-static void flush_text(struct svg *svg)
-{
-	flame_output_bytes(&svg->output, svg->text.text, svg->text.length);
-	string_builder_clear(&svg->text);
-}
-
-/* Appends text with its characters made visible and escaped for XML. */
-static void append_text(struct svg *svg, const char *text)
-{
-	struct string_builder shown = {0};
-
-	if (*text)
-		flame_escape_shown(&shown, (struct flame_text){text, strlen(text)});
-	flame_escape_xml(&svg->text, string_builder_text(&shown), shown.length);
-	if (shown.error)
-		svg->text.error = shown.error;
-	string_builder_fini(&shown);
 }
 
 /* Appends escaped text, cut between characters if it is longer than limit bytes. */
@@ -140,7 +92,7 @@ static int look_at_label(struct svg *svg, uint32_t frame, const char *name)
 
 static int look_at(struct svg *svg, uint32_t frame)
 {
-	struct look *look = &svg->looks[frame];
+	struct svg_look *look = &svg->looks[frame];
 	const enum flame_class frame_class = svg->flame->frames[frame].frame_class;
 	struct flame_text name = flame_frame_name(svg->flame, frame);
 	struct string_builder shown = {0};
@@ -199,6 +151,10 @@ static const char style_dark[] = "@media (prefers-color-scheme:dark){\n"
 
 static void write_colours(struct svg *svg, bool is_dark)
 {
+	if (svg->options.diff) {
+		svg_write_change_style(svg, is_dark);
+		return;
+	}
 	for (uint32_t i = 0; i < FLAME_CLASS_COUNT; i++) {
 		for (uint32_t j = 0; j < flame_shades(i); j++) {
 			if (svg->is_used[i][j])
@@ -218,86 +174,37 @@ static void write_style(struct svg *svg)
 	string_builder_append(&svg->text, "}\n</style>\n");
 }
 
-/* Writes a line of the head for each line of the text, cut to the picture's width. */
-static void write_line(struct svg *svg, const char *style_class, const char *text, uint32_t *y)
+static void write_class_entry(struct svg *svg, enum flame_class frame_class, uint32_t shade,
+			      uint32_t *x, uint32_t *y)
 {
-	size_t cells = (size_t)((svg->options.width_px - 2 * PAD) / CELL);
+	char style_class[16];
 
-	while (text && *text) {
-		size_t length = strcspn(text, "\n");
-		size_t fit = flame_fit(text, length, cells);
-		char *line =
-			strndup(text, fit < length ? flame_fit(text, length, cells - 1) : length);
-
-		if (!line) {
-			svg->text.error = -ENOMEM;
-			return;
-		}
-		*y += LINE;
-		string_builder_appendf(&svg->text, "<text class=\"%s\" x=\"%u\" y=\"%u\">",
-				       style_class, PAD, *y);
-		append_text(svg, line);
-		string_builder_append(&svg->text,
-				      fit < length ? "\342\200\246</text>\n" : "</text>\n");
-		free(line);
-		text += length + (text[length] == '\n');
-	}
-}
-
-/* Writes an entry of the legend at *x, *y, or in a new line if it does not fit. */
-static void write_legend_entry(struct svg *svg, enum flame_class frame_class, uint32_t shade,
-			       uint32_t *x, uint32_t *y)
-{
-	const char *before = flame_shade_has_cause(frame_class, shade) ? "idle: " : "";
-	const char *word = flame_shade_word(frame_class, shade);
-	uint32_t width = 34 + (uint32_t)(strlen(before) + strlen(word)) * 7;
-
-	if (*x > PAD && *x + width > svg->options.width_px - PAD) {
-		*x = PAD;
-		*y += LINE;
-	}
-	string_builder_appendf(&svg->text,
-			       "<g transform=\"translate(%u,%u)\"><rect class=\"%c%u\" "
-			       "width=\"13\" height=\"13\"/><text x=\"18\" "
-			       "y=\"11\">%s%s</text></g>\n",
-			       *x, *y, flame_class_letter(frame_class), shade, before, word);
-	*x += width;
+	snprintf(style_class, sizeof(style_class), "%c%u", flame_class_letter(frame_class), shade);
+	svg_write_legend_entry(svg, style_class,
+			       flame_shade_has_cause(frame_class, shade) ? "idle: " : "",
+			       flame_shade_word(frame_class, shade), x, y);
 }
 
 /* Writes the legend: the classes that are drawn, each in the first shade used; of idle time each
  * cause. */
 static void write_legend(struct svg *svg, uint32_t *y)
 {
-	uint32_t x = PAD, top = *y + 6;
+	uint32_t x = SVG_PAD, top = *y + 6;
 
 	string_builder_append(&svg->text, "<g id=\"legend\">\n");
-	for (uint32_t i = 0; i < FLAME_CLASS_COUNT; i++) {
+	if (svg->options.diff)
+		svg_write_change_legend(svg, &x, &top);
+	for (uint32_t i = 0; i < FLAME_CLASS_COUNT && !svg->options.diff; i++) {
 		for (uint32_t shade = 0; shade < flame_shades(i); shade++) {
 			if (!svg->is_used[i][shade])
 				continue;
-			write_legend_entry(svg, i, shade, &x, &top);
+			write_class_entry(svg, i, shade, &x, &top);
 			if (!flame_has_shade_words(i))
 				break;
 		}
 	}
 	string_builder_append(&svg->text, "</g>\n");
 	*y = top + 13;
-}
-
-static void append_value(struct svg *svg, uint64_t value)
-{
-	const char *unit = svg->options.unit;
-	struct string_builder text = {0};
-
-	flame_format_human(&text, value, unit);
-	if ((strcmp(unit, "ns") == 0 && value >= 1000) || value >= 1024) {
-		string_builder_append(&text, " (");
-		flame_format_exact(&text, value, unit);
-		string_builder_append_char(&text, ')');
-	}
-	append_text(svg, string_builder_text(&text));
-	svg->text.error = text.error ? text.error : svg->text.error;
-	string_builder_fini(&text);
 }
 
 /* Writes the lines above the boxes; their number gives the start of the boxes. The script shows the
@@ -307,30 +214,30 @@ static void write_head(struct svg *svg)
 	uint32_t y = 26;
 
 	string_builder_append(&svg->text, "<g id=\"head\">\n");
-	string_builder_appendf(&svg->text, "<text class=\"title\" x=\"%u\" y=\"%u\">", PAD, y);
-	append_text(svg, svg->options.title);
+	string_builder_appendf(&svg->text, "<text class=\"title\" x=\"%u\" y=\"%u\">", SVG_PAD, y);
+	svg_append_text(svg, svg->options.title);
 	string_builder_append(&svg->text, "</text>\n");
-	write_line(svg, "dim", svg->options.subtitle, &y);
-	write_line(svg, "warning", svg->options.warning, &y);
+	svg_write_line(svg, "dim", svg->options.subtitle, &y);
+	svg_write_line(svg, "warning", svg->options.warning, &y);
 	write_legend(svg, &y);
-	y += LINE + 2;
-	string_builder_appendf(&svg->text, "<g id=\"trail\"><text x=\"%u\" y=\"%u\">all: ", PAD, y);
-	append_value(svg, svg->flame->total);
+	y += SVG_LINE + 2;
+	string_builder_appendf(&svg->text, "<g id=\"trail\"><text x=\"%u\" y=\"%u\">all: ", SVG_PAD,
+			       y);
+	svg_append_value(svg, svg->flame->total);
 	string_builder_append(&svg->text, "</text></g>\n</g>\n");
 	svg->head_px = y + 8;
 }
 
-static void append_attribute(struct svg *svg, const char *name, const char *value)
+/* The y at which the lists of changes start. */
+static uint32_t changes_y(const struct svg *svg)
 {
-	string_builder_appendf(&svg->text, " %s=\"", name);
-	append_text(svg, value);
-	string_builder_append_char(&svg->text, '"');
+	return svg->head_px + (svg->layout.depth + 1) * SVG_ROW + SVG_PAD;
 }
 
 static void write_begin(struct svg *svg)
 {
 	const struct flame_options *options = &svg->options;
-	uint32_t height = svg->head_px + (svg->layout.depth + 1) * ROW + PAD;
+	uint32_t height = changes_y(svg) + svg_changes_height(svg);
 
 	string_builder_appendf(
 		&svg->text,
@@ -338,22 +245,25 @@ static void write_begin(struct svg *svg)
 		"<svg xmlns=\"http://www.w3.org/2000/svg\" version=\"1.1\" width=\"%u\" "
 		"height=\"%u\" viewBox=\"0 0 %u %u\" role=\"img\"",
 		options->width_px, height, options->width_px, height);
-	append_attribute(svg, "aria-label", options->title);
-	append_attribute(svg, "data-unit", options->unit);
+	svg_append_attribute(svg, "aria-label", options->title);
+	svg_append_attribute(svg, "data-unit", options->unit);
 	string_builder_appendf(&svg->text,
 			       " data-schema=\"duet.flame/1\" data-total=\"%llu\" data-rows=\"%u\" "
-			       "data-head=\"%u\" data-min=\"%g\"%s%s>\n<title>",
+			       "data-head=\"%u\" data-min=\"%g\"%s%s%s>\n<title>",
 			       (unsigned long long)svg->flame->total, svg->layout.depth + 1,
 			       svg->head_px, options->min_width_px,
 			       options->is_icicle ? " data-icicle=\"1\"" : "",
-			       options->has_lines ? " data-lines=\"1\"" : "");
-	append_text(svg, options->title);
+			       options->has_lines ? " data-lines=\"1\"" : "",
+			       !options->diff              ? ""
+			       : options->diff->is_of_base ? " data-diff=\"base\""
+							   : " data-diff=\"new\"");
+	svg_append_text(svg, options->title);
 	string_builder_append(&svg->text, "</title>\n");
 }
 
 static uint64_t hundredths(const struct svg *svg, uint64_t value)
 {
-	double plot = svg->options.width_px - 2.0 * PAD;
+	double plot = svg->options.width_px - 2.0 * SVG_PAD;
 
 	return (uint64_t)llround(100.0 * plot * (double)value / (double)svg->flame->total);
 }
@@ -362,7 +272,7 @@ static uint32_t row_y(const struct svg *svg, uint32_t depth)
 {
 	uint32_t row = svg->options.is_icicle ? depth : svg->layout.depth - depth;
 
-	return svg->head_px + row * ROW;
+	return svg->head_px + row * SVG_ROW;
 }
 
 static void write_attribute(struct flame_output *output, const char *name, uint64_t value)
@@ -373,24 +283,29 @@ static void write_attribute(struct flame_output *output, const char *name, uint6
 }
 
 /* The script, and viewers without scripts, use all lines but the last one as the name. */
-static void write_title(struct svg *svg, const struct flame_box *box)
+static void write_title(struct svg *svg, uint32_t index)
 {
+	const struct flame_box *box = &svg->layout.boxes[index];
 	bool is_cut = box->depth && svg->flame->frames[box->frame].frame_class == FLAME_TRUNCATED;
 	struct string_builder share = {0};
 
 	string_builder_append_char(&svg->text, '\n');
-	append_value(svg, box->value);
+	svg_append_value(svg, box->value);
 	string_builder_append(&svg->text, ", ");
 	flame_format_share(&share, box->value, svg->flame->total);
-	append_text(svg, string_builder_text(&share));
+	svg_append_text(svg, string_builder_text(&share));
 	svg->text.error = share.error ? share.error : svg->text.error;
 	string_builder_fini(&share);
 	string_builder_append(&svg->text, " of the total");
+	if (svg->options.diff) {
+		string_builder_append(&svg->text, "; ");
+		svg_append_change(svg, index);
+	}
 	if (is_cut)
 		string_builder_append(&svg->text, "; stands for frames that are not known, or were "
 						  "left out of a very deep stack");
 	string_builder_append(&svg->text, "</title>");
-	flush_text(svg);
+	svg_flush(svg);
 }
 
 /* Cuts a label to its box for viewers without scripts; the script cuts it again. */
@@ -399,7 +314,7 @@ static void write_label(struct svg *svg, const char *text, uint64_t x, uint64_t 
 	size_t size = strlen(text), cells = 0, fit;
 
 	if (width > 600)
-		cells = (size_t)(((double)width / 100 - 6) / CELL);
+		cells = (size_t)(((double)width / 100 - 6) / SVG_CELL);
 	if (cells < MIN_LABEL_CELLS)
 		return;
 	fit = flame_fit(text, size, cells);
@@ -412,7 +327,7 @@ static void write_label(struct svg *svg, const char *text, uint64_t x, uint64_t 
 	if (fit < size)
 		string_builder_append(&svg->text, "\342\200\246");
 	string_builder_append(&svg->text, "</text>");
-	flush_text(svg);
+	svg_flush(svg);
 }
 
 /* A gap of at most 0.6 px, and of at most a quarter of the box, separates neighbours of the same
@@ -422,9 +337,10 @@ static uint64_t gap(uint64_t width)
 	return width / 4 < 60 ? width / 4 : 60;
 }
 
-static void write_rect(struct svg *svg, const struct flame_box *box, const struct look *look,
-		       uint64_t x, uint64_t width)
+static void write_rect(struct svg *svg, uint32_t index, const struct svg_look *look, uint64_t x,
+		       uint64_t width)
 {
+	const struct flame_box *box = &svg->layout.boxes[index];
 	struct flame_output *output = &svg->output;
 	char letter = 'r';
 
@@ -432,25 +348,33 @@ static void write_rect(struct svg *svg, const struct flame_box *box, const struc
 		letter = flame_class_letter(svg->flame->frames[box->frame].frame_class);
 	flame_output_text(output, "<rect class=\"");
 	flame_output_bytes(output, &letter, 1);
-	if (look)
+	if (svg->options.diff) {
+		flame_output_text(output, " c");
+		flame_output_u64(output, svg_change_class(svg, index));
+	} else if (look) {
 		flame_output_u64(output, look->shade);
+	}
 	write_attribute(output, "\" x=\"", x);
 	write_attribute(output, " y=\"", row_y(svg, box->depth) * (uint64_t)100);
 	write_attribute(output, " width=\"", width - gap(width));
-	write_attribute(output, " height=\"", BOX * 100);
+	write_attribute(output, " height=\"", SVG_BOX * 100);
 	flame_output_text(output, "/>");
 }
 
 static void write_box(struct svg *svg, uint32_t index)
 {
 	const struct flame_box *box = &svg->layout.boxes[index];
-	const struct look *look = index ? &svg->looks[box->frame] : NULL;
+	const struct svg_look *look = index ? &svg->looks[box->frame] : NULL;
 	struct flame_output *output = &svg->output;
 	uint64_t left = hundredths(svg, box->start);
 	uint64_t width = hundredths(svg, box->start + box->value) - left;
 
 	flame_output_text(output, "<g data-v=\"");
 	flame_output_u64(output, box->value);
+	if (svg->options.diff) {
+		flame_output_text(output, "\" data-o=\"");
+		flame_output_u64(output, svg->layout.others[index]);
+	}
 	if (box->hidden_count) {
 		flame_output_text(output, "\" data-u=\"");
 		flame_output_u64(output, box->hidden_count);
@@ -468,17 +392,17 @@ static void write_box(struct svg *svg, uint32_t index)
 	if (look && look->label) {
 		flame_output_text(output, "\" data-s=\"");
 		flame_escape_xml(&svg->text, look->label, strlen(look->label));
-		flush_text(svg);
+		svg_flush(svg);
 	}
 	flame_output_text(output, "\"><title>");
 	flame_output_text(output, look ? look->xml : "all");
-	write_title(svg, box);
-	write_rect(svg, box, look, left + PAD * 100, width);
+	write_title(svg, index);
+	write_rect(svg, index, look, left + SVG_PAD * 100, width);
 	write_label(svg,
 		    !look         ? "all"
 		    : look->label ? look->label
 				  : look->text,
-		    left + PAD * 100, width, row_y(svg, box->depth));
+		    left + SVG_PAD * 100, width, row_y(svg, box->depth));
 	flame_output_text(output, "</g>\n");
 }
 
@@ -488,10 +412,10 @@ static void write_boxes(struct svg *svg)
 	if (!svg->flame->total) {
 		string_builder_appendf(&svg->text,
 				       "<text x=\"%u\" y=\"%u\">Nothing was recorded.</text>\n",
-				       PAD, svg->head_px + 12);
-		flush_text(svg);
+				       SVG_PAD, svg->head_px + 12);
+		svg_flush(svg);
 	} else {
-		flush_text(svg);
+		svg_flush(svg);
 		for (uint32_t i = 0; i < svg->layout.boxes_count; i++)
 			write_box(svg, i);
 	}
@@ -544,6 +468,7 @@ static int write_all_parts(struct svg *svg)
 			      "<rect class=\"page\" width=\"100%\" height=\"100%\"/>\n");
 	string_builder_append(&svg->text, head);
 	write_boxes(svg);
+	svg_write_changes(svg, changes_y(svg));
 	if (write_texts(svg) || svg->text.error)
 		return -ENOMEM;
 	flame_output_text(&svg->output, "<script><![CDATA[\n");
@@ -582,10 +507,13 @@ int flame_write_svg(const struct flame *flame, const struct flame_options *optio
 		return error;
 	error = flame_output_init(&svg.output, out);
 	if (!error)
-		error = flame_layout_init(&svg.layout, flame, svg.options.width_px - 2.0 * PAD,
-					  svg.options.min_width_px);
+		error = flame_layout_init(
+			&svg.layout, flame, svg.options.diff ? svg.options.diff->others : NULL,
+			svg.options.width_px - 2.0 * SVG_PAD, svg.options.min_width_px);
 	if (!error)
 		error = look_at_frames(&svg);
+	if (!error)
+		error = svg_find_changes(&svg);
 	if (!error)
 		error = write_all_parts(&svg);
 	svg_fini(&svg);

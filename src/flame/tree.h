@@ -71,6 +71,10 @@ const struct flame_note *flame_find_note(const struct flame *flame, uint32_t fra
 /* The name's bytes. */
 struct flame_text flame_frame_name(const struct flame *flame, uint32_t frame);
 
+/* Finds the node at which a stack of `count` frames, root first, ends, or adds it. Its value does
+ * not change. Errors, with a text: -EINVAL, -EOVERFLOW, -ENOMEM. */
+int flame_insert(struct flame *flame, const uint32_t *frames, size_t count, uint32_t *ret_node);
+
 /* ---- flame/walk.c ---- */
 
 /* A copy of a node with its place in the tree. first_child, next_sibling 0: none, because the root
@@ -88,6 +92,33 @@ struct flame_step *flame_walk(const struct flame *flame, const uint32_t *ranks);
 /* The next node in an order that puts parents before children; 0 at the end. Adds the difference of
  * depth to *depth, which may be NULL. */
 uint32_t flame_walk_next(const struct flame_step *steps, uint32_t node, size_t *depth);
+
+/* All nodes in an order that puts parents before children and sorts siblings by name, with the sums
+ * of the values at and below them. */
+struct flame_order {
+	struct flame_step *steps;
+	uint32_t *nodes;           /* by place; the root is the first */
+	uint64_t *totals, *others; /* by node; others NULL: no second values */
+};
+
+/* others: a second value of each node; NULL: none. -ENOMEM. */
+int flame_order_init(struct flame_order *order, const struct flame *flame, const uint64_t *others);
+void flame_order_fini(struct flame_order *order); /* accepts a half-built order */
+
+/* The frames of a stack, root first, which the caller frees. */
+struct flame_path {
+	uint32_t *frames;
+	size_t capacity, count;
+};
+
+/* Replaces the path by that from the root to the end of a node. -ENOMEM. */
+int flame_path_to(const struct flame *flame, uint32_t node, struct flame_path *path);
+
+/* ---- flame/folded.c ---- */
+
+/* As flame_write_folded, with a value before that of the flame: "a;b FIRST VALUE". firsts: by node.
+ */
+int flame_write_folded_pair(const struct flame *flame, const uint64_t *firsts, FILE *out);
 
 /* ---- flame/memory.c ---- */
 

@@ -4,17 +4,20 @@
  *
  * Runs in:  our own process
  * Gets:     a flame, ranks of its frames
- * Gives:    sorted lists of children
+ * Gives:    sorted lists of children, sums, paths
  * Owns:     4 bytes per node during a call
- * Fails:    NULL if out of memory
+ * Fails:    NULL or -ENOMEM if out of memory
  * Why stacks are not sorted: nodes are taken by the rank of their first frame in descending order,
  *           and each is inserted before its siblings. This takes linear time, and compares only
  *           names and not stacks: 20,000 names instead of a million stacks of a kilobyte each.
  */
 #include "flame/tree.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 
 static uint32_t rank_of(const struct flame *flame, const uint32_t *ranks, uint32_t node)
@@ -74,4 +77,81 @@ uint32_t flame_walk_next(const struct flame_step *steps, uint32_t node, size_t *
 		(*level)--;
 	}
 	return node ? steps[node].next_sibling : 0;
+}
+
+static int rank_names(const struct flame *flame, uint32_t **ret_ranks)
+{
+	auto_free struct flame_text *texts =
+		malloc((flame->frames_count + (size_t)1) * sizeof(*texts));
+	bool has_equals;
+
+	if (!texts)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < flame->frames_count; i++)
+		texts[i] = flame_frame_name(flame, i);
+	return flame_rank(flame, texts, ret_ranks, &has_equals);
+}
+
+static void add_up(const struct flame_order *order, uint32_t count, uint64_t *totals)
+{
+	for (uint32_t i = count - 1; i > 0; i--) {
+		uint32_t node = order->nodes[i];
+
+		totals[order->steps[node].parent] += totals[node];
+	}
+}
+
+int flame_order_init(struct flame_order *order, const struct flame *flame, const uint64_t *others)
+{
+	auto_free uint32_t *ranks = NULL;
+	uint32_t count = flame->nodes_count, node = 0;
+
+	*order = (struct flame_order){.nodes = flame_allocate(count, sizeof(*order->nodes)),
+				      .totals = flame_allocate(count, sizeof(*order->totals))};
+	if (others)
+		order->others = flame_allocate(count, sizeof(*others));
+	if (!order->nodes || !order->totals || (others && !order->others) ||
+	    rank_names(flame, &ranks))
+		return -ENOMEM;
+	order->steps = flame_walk(flame, ranks);
+	if (!order->steps)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < count; i++) {
+		order->nodes[i] = node;
+		order->totals[i] = flame->nodes[i].self;
+		node = flame_walk_next(order->steps, node, NULL);
+	}
+	add_up(order, count, order->totals);
+	if (!others)
+		return 0;
+	memcpy(order->others, others, count * sizeof(*others));
+	add_up(order, count, order->others);
+	return 0;
+}
+
+void flame_order_fini(struct flame_order *order)
+{
+	free(order->steps);
+	free(order->nodes);
+	free(order->totals);
+	free(order->others);
+}
+
+int flame_path_to(const struct flame *flame, uint32_t node, struct flame_path *path)
+{
+	size_t count = 0, place;
+
+	for (uint32_t i = node; i; i = flame->nodes[i].parent)
+		count += flame->nodes[i].length;
+	if (array_grow(path->frames, path->capacity, count))
+		return -ENOMEM;
+	path->count = place = count;
+	for (uint32_t i = node; i; i = flame->nodes[i].parent) {
+		const struct flame_node *piece = &flame->nodes[i];
+
+		place -= piece->length;
+		memcpy(path->frames + place, flame->pool + piece->first,
+		       piece->length * sizeof(*path->frames));
+	}
+	return 0;
 }

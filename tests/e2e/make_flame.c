@@ -3,11 +3,13 @@
  * tests/e2e/make_flame.c - lines of frames from stdin, a flame graph to stdout
  *
  *	make_flame [--icicle] [--folded] [--unit U] [--title T] [--subtitle T] [--warning T]
- *		   [--width PX] [--min-width PX] [--note NAME=TEXT]
+ *		   [--width PX] [--min-width PX] [--note NAME=TEXT] [--base FILE] [--width-of-base]
  *
  * Runs in:  a process of the tests
  * Gets:     lines of frames, root first, each "C:NAME" with C one of hkjipGgwsdt and a tab behind
- *           it, then the value; \xNN in a name is a byte   Gives: SVG, or folded text
+ *           it, then the value; \xNN in a name is a byte. --base: such lines of a recording to
+ *           compare with
+ * Gives:    SVG, or folded text
  * Owns:     the flame
  * Fails:    status 1 with the reason on stderr
  * Why:      the browser's tests and pictures need graphs with any bytes in names
@@ -17,6 +19,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "flame/diff/diff.h"
 #include "flame/flame.h"
 
 #define FRAMES_MAX 4096
@@ -57,13 +60,13 @@ static int add_line(struct flame *flame, char *line)
 	return flame_add(flame, frames, count, strtoull(line, NULL, 10));
 }
 
-static int read_lines(struct flame *flame)
+static int read_lines(struct flame *flame, FILE *file)
 {
 	char *line = NULL;
 	size_t size = 0;
 	int error = 0;
 
-	while (!error && getline(&line, &size, stdin) > 0)
+	while (!error && getline(&line, &size, file) > 0)
 		error = *line == '\n' ? 0 : add_line(flame, line);
 	free(line);
 	return error;
@@ -78,22 +81,44 @@ static void add_note(struct flame *flame, char *note)
 	flame_note(flame, flame_frame(flame, note, FLAME_STALL), text);
 }
 
-static bool parse(int argc, char **argv, struct flame *flame, struct flame_options *options)
+struct made {
+	struct flame *flame, *base;
+	struct flame_options options;
+	struct flame_diff diff;
+	bool is_folded, has_width_of_base;
+};
+
+static void read_base(struct made *made, const char *path)
+{
+	FILE *file = fopen(path, "r");
+
+	made->base = flame_new();
+	if (!file || read_lines(made->base, file))
+		exit(1);
+	fclose(file);
+}
+
+static void parse(int argc, char **argv, struct made *made)
 {
 	static const struct option table[] = {
-		{"icicle", 0, NULL, 'i'}, {"folded", 0, NULL, 'f'},    {"unit", 1, NULL, 'u'},
-		{"title", 1, NULL, 't'},  {"subtitle", 1, NULL, 's'},  {"warning", 1, NULL, 'w'},
-		{"width", 1, NULL, 'W'},  {"min-width", 1, NULL, 'm'}, {"note", 1, NULL, 'n'},
-		{NULL, 0, NULL, 0},
+		{"icicle", 0, NULL, 'i'},        {"folded", 0, NULL, 'f'},
+		{"unit", 1, NULL, 'u'},          {"title", 1, NULL, 't'},
+		{"subtitle", 1, NULL, 's'},      {"warning", 1, NULL, 'w'},
+		{"width", 1, NULL, 'W'},         {"min-width", 1, NULL, 'm'},
+		{"note", 1, NULL, 'n'},          {"base", 1, NULL, 'b'},
+		{"width-of-base", 0, NULL, 'B'}, {NULL, 0, NULL, 0},
 	};
-	bool is_folded = false;
+	struct flame_options *options = &made->options;
 	int letter;
 
 	while ((letter = getopt_long(argc, argv, "", table, NULL)) != -1) {
-		is_folded |= letter == 'f';
+		made->is_folded |= letter == 'f';
+		made->has_width_of_base |= letter == 'B';
+		if (letter == 'b')
+			read_base(made, optarg);
 		options->is_icicle |= letter == 'i';
 		if (letter == 'n')
-			add_note(flame, optarg);
+			add_note(made->flame, optarg);
 		if (letter == 'u')
 			options->unit = optarg;
 		if (letter == 't')
@@ -107,21 +132,37 @@ static bool parse(int argc, char **argv, struct flame *flame, struct flame_optio
 		if (letter == 'm')
 			options->min_width_px = atof(optarg);
 	}
-	return is_folded;
+}
+
+static int compare(struct made *made)
+{
+	int error = made->base ? flame_diff_init(&made->diff, made->flame) : 0;
+
+	if (!made->base || error)
+		return error;
+	error = flame_diff_add(&made->diff, made->base, NULL);
+	if (made->has_width_of_base)
+		flame_diff_swap(&made->diff);
+	made->options.diff = &made->diff;
+	return error;
 }
 
 int main(int argc, char **argv)
 {
-	struct flame_options options = {0};
-	struct flame *flame = flame_new();
-	bool is_folded = parse(argc, argv, flame, &options);
-	int error = read_lines(flame);
+	struct made made = {.flame = flame_new()};
+	int error;
 
+	parse(argc, argv, &made);
+	error = read_lines(made.flame, stdin);
 	if (!error)
-		error = is_folded ? flame_write_folded(flame, stdout)
-				  : flame_write_svg(flame, &options, stdout);
+		error = compare(&made);
+	if (!error)
+		error = made.is_folded ? flame_write_folded(made.flame, stdout)
+				       : flame_write_svg(made.flame, &made.options, stdout);
 	if (error)
 		fprintf(stderr, "make_flame: %s\n", error_text());
-	flame_free(flame);
+	flame_diff_fini(&made.diff);
+	flame_free(made.flame);
+	flame_free(made.base);
 	return error ? 1 : 0;
 }

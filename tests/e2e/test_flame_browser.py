@@ -435,6 +435,86 @@ def test_hostile(t, page, folder):
         t.equal(page.get(check_static), [], "labels wider than their boxes")
 
 
+def write_lines(path, stacks):
+    with open(path, "w") as file:
+        file.writelines("\t".join([*frames.split(" "), str(value)]) + "\n" for frames, value in stacks)
+    return path
+
+
+# Of main's 48 ms in BASE, 7 ms are gone and 10 ms are new: d is missing, e is there. deep makes the graph high.
+NEW = [("h:main k:a", 30_000_000), ("h:main h:b", 5_000_000), ("h:main h:c", 7_000_000), ("h:main h:e", 10_000_000)]
+BASE = [("h:main k:a", 10_000_000), ("h:main h:b", 20_000_000), ("h:main h:c", 7_000_000), ("h:main h:d", 7_000_000)]
+DEEP = [("h:main " + " ".join(f"h:deep{i}" for i in range(60)), 4_000_000)]
+
+
+def click_row(page, index):
+    page.chromium.click(*page.get(f"(() => {{ const r = document.querySelectorAll('#changes .row .path')[{index}]"
+                                  ".getBoundingClientRect(); return [r.x + 5, r.y + 5]; })()"))
+
+
+def test_changes(t, page, folder):
+    base = write_lines(os.path.join(folder, "base.lines"), BASE)
+    url = make(os.path.join(folder, "diff.svg"), NEW, "--unit", "ns", "--base", base)
+    with t.case("changes: tooltips have both values"):
+        page.open(url)
+        t.equal(page.hover("a"), "a|OS kernel frame in NEW: 30.00 ms (30,000,000 ns)|"
+                "BASE: 10.00 ms (10,000,000 ns); +20.00 ms (20,000,000 ns), +200.00 %|"
+                "57.69 % of its parent, 57.69 % of the total", "grew")
+        t.equal(page.hover("b").split("|")[2], "BASE: 20.00 ms (20,000,000 ns); \u221215.00 ms (15,000,000 ns), "
+                "\u221275.00 %", "shrank")
+        t.equal(page.hover("c").split("|")[2], "BASE: 7.000 ms (7,000,000 ns); unchanged", "equal")
+        t.equal(page.hover("e").split("|")[2], "BASE: nothing; +10.00 ms (10,000,000 ns), new", "new")
+        t.equal(page.hover("all").split("|")[1:3], ["NEW: 52.00 ms (52,000,000 ns)",
+                "BASE: 44.00 ms (44,000,000 ns); +8.000 ms (8,000,000 ns), +18.18 %"], "the total")
+        t.equal(page.chromium.problems(), [], "problems")
+
+    with t.case("changes: colours by sign, in both modes readable"):
+        page.open(url)
+        colour = "(n) => getComputedStyle(box(n).querySelector('rect')).fill"
+        for is_dark in (False, True):
+            page.chromium.dark(is_dark)
+            red, grey, blue = (rgb(page.get(f"({colour})('{name}')")) for name in ("a", "c", "b"))
+            t.true(red[0] > 2 * red[2] and blue[2] > 2 * blue[0], f"red {red}, blue {blue}")
+            t.equal(len(set(grey)), 1, f"grey {grey}")
+        page.chromium.dark(False)
+
+    with t.case("changes: a row leads to its box; search and zoom work"):
+        page.open(url)
+        t.equal(page.get("text('#changes .heading')"), "Grew, without callees: 1, +20.00 ms|"
+                "Shrank, without callees: 1, \u221215.00 ms|Only in NEW, with callees: 1, +10.00 ms|"
+                "Only in BASE, with callees: 1, \u22127.000 ms", "headings")
+        t.equal(page.get("Array.from(document.querySelectorAll('#changes .row'), (r) => r.hasAttribute('role'))"),
+                [True, True, True, False], "what is gone has no box")
+        click_row(page, 1)
+        t.equal(page.get("shown()"), ["all", "main", "b"], "zoomed to b")
+        page.chromium.key("r", "r")
+        page.search("^e$")
+        t.equal(page.get("status()"), "matched 19.23 %, 10.00 ms (10,000,000 ns)", "search")
+        t.equal(page.chromium.problems(), [], "problems")
+
+    with t.case("changes: below a high graph, one key away"):
+        page.open(make(os.path.join(folder, "deep.svg"), NEW + DEEP, "--unit", "ns", "--base", base))
+        top = "document.querySelector('#changes .heading').getBoundingClientRect().top"
+        bottom = page.get("place('all')[1]")
+        t.true(bottom < 700 <= page.get(top), "the root at the bottom of the page, the lists below it")
+        page.chromium.key("c", "c")
+        t.true(page.get(top) < 700, "the lists are shown")
+        page.chromium.key("c", "c")
+        t.equal(page.get("place('all')[1]"), bottom, "and back")
+        page.chromium.resize(420, 700)
+        page.chromium.wait("document.documentElement.width.baseVal.value === 420")
+        page.chromium.key("c", "c")
+        wide = "Array.from(document.querySelectorAll('#changes text'))" \
+               ".filter((e) => e.getAttribute('visibility') !== 'hidden' && e.getBoundingClientRect().right > 421)"
+        t.equal(page.get(wide + ".map((e) => e.textContent)"), [], "rows fit a narrow page")
+
+    with t.case("changes: the widths of BASE"):
+        page.open(make(os.path.join(folder, "widths.svg"), NEW, "--unit", "ns", "--base", base, "--width-of-base"))
+        t.equal(page.get("shown()"), ["all", "main", "a", "b", "c", "d"], "what is gone has a box, what is new has none")
+        t.equal(page.hover("d").split("|")[1:3], ["host frame in BASE: 7.000 ms (7,000,000 ns)",
+                "NEW: nothing; \u22127.000 ms (7,000,000 ns), only in BASE"], "its tooltip")
+
+
 def main():
     if not browser.find():
         print("1..0 # SKIP chromium is not installed")
@@ -454,6 +534,7 @@ def main():
         test_missing(t, page, t.folder)
         test_looks(t, page, url, t.folder)
         test_hostile(t, page, t.folder)
+        test_changes(t, page, t.folder)
     t.end()
 
 
