@@ -20,6 +20,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/compare/renames.h"
+#include "analyze/compare/side.h"
 #include "base/error.h"
 #include "base/format.h"
 #include "base/string.h"
@@ -88,16 +90,27 @@ struct base {
 	struct flame *flame; /* NULL: there is none */
 	const struct flame_view *view;
 	char *unit;
+	struct compare_side *kernels;
 	struct string_builder about, warning, notes; /* texts of the picture; lines for stderr */
 };
 
 static void base_fini(struct base *base)
 {
 	flame_free(base->flame);
+	side_free(base->kernels);
 	free(base->unit);
 	string_builder_fini(&base->about);
 	string_builder_fini(&base->warning);
 	string_builder_fini(&base->notes);
+}
+
+/* The kernels of a recording with their call paths, for the matching of their names. */
+static int kernels_of(const struct graph *graph, struct compare_side **ret_kernels)
+{
+	const struct side_options options = {.device = SIDE_ALL_DEVICES, .is_busy_only = true};
+
+	return side_new(graph->request->path, graph->analysis, graph->drawing.frames, &options,
+			ret_kernels);
 }
 
 /* Keeps the graph and the texts of a recording that is then closed. */
@@ -118,6 +131,8 @@ static int base_take(struct base *base, struct graph *graph)
 	base->unit = strdup(drawing_unit(drawing));
 	base->flame = drawing->flame;
 	drawing->flame = NULL;
+	if (base->unit && kernels_of(graph, &base->kernels))
+		return error_set(-ENOMEM, "flame graph: out of memory");
 	return base->unit ? 0 : error_set(-ENOMEM, "flame graph: out of memory");
 }
 
@@ -134,6 +149,29 @@ static int base_read(const struct cli_command *command, const struct graph_reque
 		status = print_failure(command);
 	graph_close(&graph);
 	return status;
+}
+
+static const char *find_name(void *context, const char *name, enum flame_class frame_class)
+{
+	return frame_class == FLAME_DEVICE ? renames_get(context, name) : name;
+}
+
+/* Adds the stacks of BASE, with the names that its kernels have in NEW. */
+static int base_add(struct base *base, const struct graph *graph, struct flame_diff *diff)
+{
+	struct compare_side *kernels = NULL;
+	struct renames *renames = NULL;
+	struct flame_rename rename = {.find = find_name};
+	int error = kernels_of(graph, &kernels);
+
+	if (!error)
+		error = renames_find(base->kernels, kernels, &renames);
+	rename.context = renames;
+	error = error ? error_set(error, "flame graph: out of memory")
+		      : flame_diff_add(diff, base->flame, &rename);
+	renames_free(renames);
+	side_free(kernels);
+	return error;
 }
 
 /* Merges BASE into the graph of NEW and frees it. */
@@ -156,7 +194,7 @@ static int base_compare(struct base *base, struct graph *graph, const struct fla
 			values->diff, base->unit, graph->request->path, unit);
 	error = flame_diff_init(diff, drawing->flame);
 	if (!error)
-		error = flame_diff_add(diff, base->flame, NULL);
+		error = base_add(base, graph, diff);
 	if (!error && values->normalize)
 		error = flame_diff_scale(diff);
 	if (!error && values->width_of && strcmp(values->width_of, "base") == 0)

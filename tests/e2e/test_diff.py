@@ -113,6 +113,11 @@ with t.case("new, gone and renamed kernels"):
     t.equal((row["match"], row["base_name"], row["change"]), ("renamed", "step", 0), "a renamed one")
     t.true(0 < row["match_confidence"] < 1, "is not certain")
 
+with t.case("a renamed kernel is one box of the differential flame graph"):
+    lines = text(run([DUET, "flame", "--diff", BASE, renamed, "--view", "gpu", "--folded"]).stdout).splitlines()
+    t.equal([line.rsplit(";", 1)[-1] for line in lines if "advance" in line or "step" in line],
+            [f"advance_[G] {ROUNDS * 20000} {ROUNDS * 20000}"], f"{lines}")
+
 with t.case("corrections by hand"):
     names = t.path("names.map")
     with open(names, "w", encoding="utf-8") as file:

@@ -4,8 +4,8 @@
  *
  * Compiled once for each verb and format: FUZZ_COMMAND is its struct command, FUZZ_ARGUMENTS what
  * it always gets, FUZZ_VARIANTS what it gets one of, by the size of the trace: a list of {"--view",
- * "cpu"}. FUZZ_OUTPUT: 0: stdout, 1: a file, 2: a folder. FUZZ_TWO: the verb compares the trace with
- * one that is among the arguments, and may refuse both.
+ * "cpu"}. FUZZ_OUTPUT: 0: stdout, 1: a file, 2: a folder. FUZZ_TWO: the verb compares the trace
+ *with one that is among the arguments, and may refuse both.
  *
  *	fuzz_verb_NAME --seed FOLDER		writes seeds
  */
@@ -91,7 +91,8 @@ static void run(const char *trace, size_t variant)
 	require(status == STATUS_DONE || status == STATUS_FAILED || status == STATUS_INCOMPLETE ||
 			(FUZZ_TWO && (status == STATUS_USAGE || status == STATUS_INCONCLUSIVE)),
 		"another status", said);
-	require((status != STATUS_FAILED && status != STATUS_USAGE) || *said, "a failure without a word", said);
+	require((status != STATUS_FAILED && status != STATUS_USAGE) || *said,
+		"a failure without a word", said);
 	require(!strstr(said, "bug in duet"), "an error without a text", said);
 	free(said);
 }

@@ -112,6 +112,8 @@ static int fill_side(struct side_maker *maker)
 	int error = add_devices(maker);
 
 	side->wall_ns = analysis->to_ns - analysis->from_ns;
+	if (maker->options->is_busy_only)
+		return error ? error : side_add_busy(maker);
 	if (!error)
 		error = facts_collect(analysis, &side->arena, &side->facts);
 	if (!error)

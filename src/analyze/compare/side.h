@@ -98,6 +98,7 @@ struct side_options {
 	const struct batches *batches;         /* NULL: none were observed */
 	const struct short_names *short_names; /* labels of kernels; NULL: full names */
 	size_t device;                         /* index of the analysis; SIDE_ALL_DEVICES */
+	bool is_busy_only;                     /* only devices and busy rows */
 };
 
 /* Summarises an analysis. path is copied. -ENOMEM. */
