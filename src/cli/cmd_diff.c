@@ -12,6 +12,7 @@
 #include "cli/command.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,11 @@
 #include "report/terminal.h"
 
 #define DEFAULT_TOP 5
+
+enum {
+	MIN_ITERATIONS = 5,
+	OTHER_WORK = 5 /* percent */
+};
 
 struct diff_values {
 	const char *by, *per, *range, *map, *device, *confidence;
@@ -39,7 +45,9 @@ static const struct option_row diff_options[] = {
 	 "or metric",
 	 offsetof(struct diff_values, by)},
 	{"per", 0, OPTION_TEXT, "UNIT",
-	 "means per run (default), or per iteration: compares the main loops only",
+	 "means per run, or per iteration, which compares the main loops only (default: run, "
+	 "unless "
+	 "the numbers of iterations differ by more than 5 %)",
 	 offsetof(struct diff_values, per)},
 	{"range", 0, OPTION_TEXT, "NAME[:N]",
 	 "compare only the N-th range of this name, or iteration:N",
@@ -129,23 +137,73 @@ static int compare(const struct cli_command *command, const struct diff_values *
 	return status;
 }
 
-static int diff_files(const struct cli_command *command, const struct diff_values *values,
-		      enum compare_table by, const struct compare_files *files)
+/* Iterations per run; 0: a run has too few. */
+static double mean_iterations(const struct compare_sides *sides)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < sides->count; i++) {
+		if (sides->runs[i]->iterations.count < MIN_ITERATIONS)
+			return 0;
+		sum += (double)sides->runs[i]->iterations.count;
+	}
+	return sum / (double)sides->count;
+}
+
+/* Whether the numbers of iterations differ by more than OTHER_WORK percent: then whole runs are no
+ * comparison of the program's speed. */
+static bool did_other_work(const struct compare_sides *base, const struct compare_sides *changed)
+{
+	const double before = mean_iterations(base), after = mean_iterations(changed);
+
+	return before > 0 && after > 0 &&
+	       fabs(after - before) * 100 > OTHER_WORK * fmin(before, after);
+}
+
+struct sides_pair {
+	struct compare_sides base, changed;
+};
+
+static int read_pair(const struct cli_command *command, const struct diff_values *values,
+		     enum compare_table by, const struct compare_files *files,
+		     struct sides_pair *pair)
 {
 	const struct sides_request request = {.device = values->device,
 					      .range = is_per_iteration(values) ? "iteration"
 										: values->range,
 					      .tables = by < COMPARE_TABLES ? 1u << by : 0};
-	struct compare_sides base = {0}, changed = {0};
-	int status = compare_sides_read(command, files->base, files->base_count, &request, &base);
+	int status =
+		compare_sides_read(command, files->base, files->base_count, &request, &pair->base);
 
 	if (status == STATUS_DONE)
 		status = compare_sides_read(command, files->changed, files->changed_count, &request,
-					    &changed);
+					    &pair->changed);
+	return status;
+}
+
+static void free_pair(struct sides_pair *pair)
+{
+	compare_sides_fini(&pair->base);
+	compare_sides_fini(&pair->changed);
+	*pair = (struct sides_pair){0};
+}
+
+static int diff_files(const struct cli_command *command, const struct diff_values *values,
+		      enum compare_table by, const struct compare_files *files)
+{
+	struct diff_values chosen = *values;
+	struct sides_pair pair = {0};
+	int status = read_pair(command, values, by, files, &pair);
+
+	if (status == STATUS_DONE && !values->per && !values->range &&
+	    did_other_work(&pair.base, &pair.changed)) {
+		free_pair(&pair);
+		chosen.per = "iteration";
+		status = read_pair(command, &chosen, by, files, &pair);
+	}
 	if (status == STATUS_DONE)
-		status = compare(command, values, by, &base, &changed);
-	compare_sides_fini(&base);
-	compare_sides_fini(&changed);
+		status = compare(command, &chosen, by, &pair.base, &pair.changed);
+	free_pair(&pair);
 	return status;
 }
 

@@ -170,13 +170,16 @@ with t.case("nothing is proved without noise"):
 
 with t.case("different numbers of iterations"):
     longer = recorded("longer.duet", rounds=30, kernels=(("step", 20600), ("norm", 5000)))
-    document = diff(BASE, longer)
+    document = diff("--per", "run", BASE, longer)
     t.true(any("iterations: 20 -> 30" in note["text"] and "--per iteration" in note["text"] for note in document["notes"]), "is a note")
-    document = diff("--per", "iteration", BASE, longer)
+    t.equal((document["per"], rows(document, name="step")[0]["new"]["count"]), ("run", 30), "whole runs on demand")
+    document = diff(BASE, longer)
+    t.equal(document["per"], "iteration", "times are per iteration without --per")
     step, = rows(document, name="step")
     t.true(abs(step["change"] - 600) <= 1, f"per iteration: {step['change']}")
     t.true(document["account"]["exact"], "means per iteration add up")
-    t.true(not any("iterations: " in note["text"] for note in document["notes"]), "no note")
+    t.true(any("--per run" in note["text"] for note in document["notes"]), "a note says so")
+    t.equal(diff(BASE, recorded("one_more.duet", rounds=21))["per"], "run", "one iteration more is no other work")
 
 with t.case("a range"):
     ranges = ("range 1 1000 60000 load", "range 1 60000 200000 work", "range 1 200000 300000 work")

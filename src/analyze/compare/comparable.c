@@ -289,12 +289,14 @@ static int compare_lengths(struct comparison *comparison)
 	const uint64_t after = count_iterations(&comparison->changed);
 	int error = 0;
 
-	if (before && after && before != after && !comparison->options.is_per_iteration)
+	if (before && after && before != after)
 		error = comparison_add_note(
-			comparison, NOTE_WARNING,
-			"iterations: %" PRIu64 " -> %" PRIu64
-			". The sides did not do equally much work; --per iteration compares them",
-			before, after);
+			comparison, comparison->options.is_per_iteration ? NOTE_INFO : NOTE_WARNING,
+			"iterations: %" PRIu64 " -> %" PRIu64 ". %s", before, after,
+			comparison->options.is_per_iteration
+				? "Times are per iteration; --per run compares whole runs"
+				: "The sides did not do equally much work; --per iteration "
+				  "compares them");
 	if (!error && base > 0 && changed > 0 &&
 	    (base > LONGER * changed || changed > LONGER * base))
 		error = comparison_add_note(

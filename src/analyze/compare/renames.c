@@ -37,15 +37,15 @@ static struct match_item *list_kernels(const struct compare_side *side, size_t *
 		const struct side_row *row = &table->rows[i];
 
 		if (row->is_kernel)
-			items[(*ret_count)++] = (struct match_item){
-				.name = row->name,
-				.scope = row->device,
-				.is_kernel = true,
-				.stacks = row->stacks,
-				.stacks_count = row->stacks_count,
-				.position = row->position,
-				.count = row->count,
-				.time_ns = row->value};
+			items[(*ret_count)++] =
+				(struct match_item){.name = row->name,
+						    .scope = row->device,
+						    .is_kernel = true,
+						    .stacks = row->stacks,
+						    .stacks_count = row->stacks_count,
+						    .position = row->position,
+						    .count = row->count,
+						    .time_ns = row->value};
 	}
 	return items;
 }
