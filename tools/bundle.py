@@ -24,7 +24,8 @@ import embed
 
 # By name: the module that begins, the styles, the frame.
 PAGES = {"view": ("main.js", ("view.css",), "view.html"),
-         "scope": ("scope.js", ("view.css", "scope.css"), "scope.html")}
+         "scope": ("scope.js", ("view.css", "scope.css"), "scope.html"),
+         "pair": ("pair.js", ("view.css", "pair.css"), "pair.html")}
 IMPORT = re.compile(r'^import \{([\w$, ]+)\} from "\./([\w-]+\.js)";$', re.M)
 EXPORT = re.compile(r"^export (?=(?:async function\*?|function\*?|const|class) )", re.M)
 TOP = re.compile(r"^(?:async function\*?|function\*?|const|let|class) +([\w$]+)", re.M)

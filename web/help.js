@@ -22,7 +22,7 @@ export function keyTable(rows) {
 	return make("table", "facts", ...rows.map(([key, text]) => make("tr", null, make("th", "key", key), make("td", null, text))));
 }
 
-function legend(view) {
+export function legend(view) {
 	const {colours, model} = view, [hostQueue, deviceQueue] = waitingStyles(view);
 	const row = (style, text) => make("span", "legend", makeSwatch(style), text);
 	return make("div", "legends", row(colours.call(true, false), "launch"), row(colours.call(false, true), "call that waits"),

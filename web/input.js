@@ -11,7 +11,7 @@ const HELD_AFTER_MS = 150;
 const HELD_KEYS = new Map([["a", ["pan", -1]], ["d", ["pan", 1]], ["arrowleft", ["pan", -1]], ["arrowright", ["pan", 1]],
 	["w", ["zoom", -1]], ["s", ["zoom", 1]]]);
 
-function placeIn(canvas, event) {
+export function placeIn(canvas, event) {
 	const box = canvas.getBoundingClientRect();
 	return [event.clientX - box.left, event.clientY - box.top];
 }
@@ -177,7 +177,7 @@ function act(view, [what, direction], amount) {
 }
 
 // A key that is held moves on, as fast on a slow machine as on a fast one.
-function listenToHeldKeys(view) {
+export function listenToHeldKeys(view) {
 	const held = new Map();
 	let last = 0;
 	const step = (now) => {
@@ -212,7 +212,7 @@ export function isTyping(event) {
 }
 
 /** A drag over the overview moves the view there, an arrow by its width. */
-function listenToOverview(view, canvas) {
+export function listenToOverview(view, canvas) {
 	let isDown = false;
 	const go = (event) => {
 		const [x] = placeIn(canvas, event), span = view.to - view.from;

@@ -69,7 +69,7 @@ def test_house(t):
                 t.true(way not in text, f"{name}: {way}")
 
     with t.case("the frames have each place once"):
-        for frame in ("view.html", "scope.html"):
+        for frame in ("view.html", "scope.html", "pair.html"):
             with open(os.path.join(make_view.WEB, frame), encoding="ascii") as file:
                 found = re.findall(r"^@(\w+)@$", file.read(), flags=re.M)
             t.equal(found, ["policy", "style", "first", "script", "rest"], f"places of {frame}")

@@ -41,7 +41,7 @@ struct group {
 void view_sections_init(struct view_sections *sections, const struct view_store *store,
 			uint64_t most)
 {
-	*sections = (struct view_sections){.store = store, .most = most};
+	*sections = (struct view_sections){.store = store, .prefix = "", .most = most};
 }
 
 void view_sections_fini(struct view_sections *sections)
@@ -134,7 +134,7 @@ int view_sections_write(struct view_sections *sections, size_t index, FILE *file
 					buffer);
 	if (!error)
 		error = end_stream(buffer);
-	snprintf(id, sizeof(id), "s%zu", index + 1);
+	snprintf(id, sizeof(id), "%ss%zu", sections->prefix, index + 1);
 	if (!error)
 		write_element(id, buffer->bytes, buffer->size, file);
 	return error;

@@ -23,6 +23,7 @@ struct view_section {
 
 struct view_sections {
 	const struct view_store *store; /* borrowed */
+	const char *prefix;             /* for the elements' ids; borrowed */
 	struct view_section *sections;  /* [0] is s1 */
 	size_t count, capacity;
 	uint32_t *pieces;

@@ -28,8 +28,7 @@
 #include "page/view/code.h"
 #include "page/view/head.h"
 #include "page/view/page.h"
-#include "page/view/sections.h"
-#include "page/view/stalls.h"
+#include "page/view/parts.h"
 #include "page/view/tracks.h"
 
 /* larger texts are a section that the page reads on demand */
@@ -144,10 +143,24 @@ void view_observe(struct view *view, struct analysis_observer *ret_observer)
 
 /* ---- the page ---- */
 
-/* Writes a section with one JSON object: `stalls` if given, otherwise the texts. */
-static int write_json(struct view *view, const char *id, const struct view_stalls *stalls,
-		      FILE *file)
+/* An element's id in the page, such as "b_head". */
+struct element_id {
+	char text[48];
+};
+
+static struct element_id id_of(const struct view_parts *parts, const char *name)
 {
+	struct element_id id;
+
+	snprintf(id.text, sizeof(id.text), "%s%s", parts->sections.prefix, name);
+	return id;
+}
+
+/* Writes a section with one JSON object: `stalls` if given, otherwise the texts. */
+static int write_json(const struct view_parts *parts, const char *name,
+		      const struct view_stalls *stalls, FILE *file)
+{
+	struct view *view = parts->view;
 	struct string_builder text = {0};
 	struct json_writer json;
 	int error;
@@ -162,15 +175,16 @@ static int write_json(struct view *view, const char *id, const struct view_stall
 	}
 	error = json_error(&json);
 	if (!error)
-		error = view_sections_write_bytes(&view->deflater, id, text.text, text.length,
-						  file);
+		error = view_sections_write_bytes(&view->deflater, id_of(parts, name).text,
+						  text.text, text.length, file);
 	string_builder_fini(&text);
 	return error;
 }
 
 /* Writes the stacks of each measured device's time, as docs/design/view.md describes them. */
-static int write_graphs(struct view *view, FILE *file)
+static int write_graphs(const struct view_parts *parts, FILE *file)
 {
+	struct view *view = parts->view;
 	const struct analysis *analysis = view->tracks.analysis;
 	int error = 0;
 
@@ -184,74 +198,110 @@ static int write_graphs(struct view *view, FILE *file)
 		snprintf(head, sizeof(head), VIEW_GRAPH_ID, i);
 		snprintf(cells, sizeof(cells), VIEW_CELLS_ID, i);
 		view->drawing->device = i;
-		error = scope_write_sections(view->scope, view->drawing, head, cells, file);
+		error = scope_write_sections(view->scope, view->drawing, id_of(parts, head).text,
+					     id_of(parts, cells).text, file);
 	}
 	return error;
 }
 
-static int write_page(struct view *view, struct view_sections *sections,
-		      const struct string_builder *head, bool has_texts,
-		      const struct view_stalls *stalls, FILE *file)
+int view_parts_write_first(struct view_parts *parts, FILE *file)
+{
+	int error = view_sections_write_bytes(&parts->view->deflater, id_of(parts, "head").text,
+					      parts->head.text, parts->head.length, file);
+
+	if (!error && parts->sections.count)
+		error = view_sections_write(&parts->sections, 0, file);
+	return error;
+}
+
+int view_parts_write_rest(struct view_parts *parts, FILE *file)
+{
+	int error = 0;
+
+	for (size_t i = 1; i < parts->sections.count && !error && !ferror(file); i++)
+		error = view_sections_write(&parts->sections, i, file);
+	if (!error)
+		error = write_graphs(parts, file);
+	if (!error && parts->stalls.count)
+		error = write_json(parts, "stalls", &parts->stalls, file);
+	if (!error && parts->has_texts)
+		error = write_json(parts, "texts", NULL, file);
+	return error;
+}
+
+static int write_head(struct view_parts *parts, const struct view_about *about)
+{
+	const struct view_head head = {.about = about,
+				       .tracks = &parts->view->tracks,
+				       .sections = &parts->sections,
+				       .has_texts = parts->has_texts,
+				       .has_stalls = parts->stalls.count != 0};
+
+	return view_head_write(&head, &parts->head);
+}
+
+int view_parts_init(struct view_parts *parts, struct view *view, const struct analysis *analysis,
+		    const struct view_about *about)
+{
+	int error;
+
+	*parts = (struct view_parts){.view = view};
+	view->tracks.analysis = analysis;
+	error = view_stalls_init(&parts->stalls, analysis, &view->code);
+	view_sections_init(&parts->sections, view->store, about->max_bytes);
+	parts->sections.prefix = about->prefix ? about->prefix : "";
+	if (!error)
+		error = view_tracks_finish(&view->tracks);
+	if (!error)
+		error = view_store_finish(view->store);
+	parts->has_texts = view_code_size(&view->code) > TEXTS_BYTES;
+	if (!error)
+		error = view_sections_pack(&parts->sections, &view->tracks);
+	return error ? error : write_head(parts, about);
+}
+
+void view_parts_fini(struct view_parts *parts)
+{
+	string_builder_fini(&parts->head);
+	view_stalls_fini(&parts->stalls);
+	view_sections_fini(&parts->sections);
+}
+
+int view_write_element(struct view *view, const char *id, const struct string_builder *text,
+		       FILE *file)
+{
+	return view_sections_write_bytes(&view->deflater, id, text->text, text->length, file);
+}
+
+int view_write_end(struct view *view, FILE *file)
+{
+	return view_sections_write_bytes(&view->deflater, "end", "", 0, file);
+}
+
+static int write_page(struct view_parts *parts, FILE *file)
 {
 	int error;
 
 	fwrite(view_page_begin, 1, view_page_begin_size, file);
-	error = view_sections_write_bytes(&view->deflater, "head", head->text, head->length, file);
-	if (!error && sections->count)
-		error = view_sections_write(sections, 0, file);
+	error = view_parts_write_first(parts, file);
 	fwrite(view_page_script, 1, view_page_script_size, file);
-	for (size_t i = 1; i < sections->count && !error && !ferror(file); i++)
-		error = view_sections_write(sections, i, file);
 	if (!error)
-		error = write_graphs(view, file);
-	if (!error && stalls->count)
-		error = write_json(view, "stalls", stalls, file);
-	if (!error && has_texts)
-		error = write_json(view, "texts", NULL, file);
+		error = view_parts_write_rest(parts, file);
 	if (!error)
-		error = view_sections_write_bytes(&view->deflater, "end", "", 0, file);
+		error = view_write_end(parts->view, file);
 	fwrite(view_page_end, 1, view_page_end_size, file);
 	return error ? error : stream_flush(file);
-}
-
-static int write_sections(struct view *view, const struct view_about *about,
-			  struct view_sections *sections, const struct view_stalls *stalls,
-			  FILE *file)
-{
-	struct view_head head = {.about = about,
-				 .tracks = &view->tracks,
-				 .sections = sections,
-				 .has_texts = view_code_size(&view->code) > TEXTS_BYTES,
-				 .has_stalls = stalls->count != 0};
-	struct string_builder text = {0};
-	int error = view_sections_pack(sections, &view->tracks);
-
-	if (!error)
-		error = view_head_write(&head, &text);
-	if (!error)
-		error = write_page(view, sections, &text, head.has_texts, stalls, file);
-	string_builder_fini(&text);
-	return error;
 }
 
 int view_write(struct view *view, const struct analysis *analysis, const struct view_about *about,
 	       FILE *file)
 {
-	struct view_sections sections;
-	struct view_stalls stalls;
-	int error;
+	struct view_parts parts;
+	int error = view_parts_init(&parts, view, analysis, about);
 
-	view->tracks.analysis = analysis;
-	error = view_stalls_init(&stalls, analysis, &view->code);
-	view_sections_init(&sections, view->store, about->max_bytes);
 	if (!error)
-		error = view_tracks_finish(&view->tracks);
-	if (!error)
-		error = view_store_finish(view->store);
-	if (!error)
-		error = write_sections(view, about, &sections, &stalls, file);
-	view_stalls_fini(&stalls);
-	view_sections_fini(&sections);
+		error = write_page(&parts, file);
+	view_parts_fini(&parts);
 	if (error && !*error_text())
 		return error_set(error, "write the view: %s", strerror(-error));
 	return error;

@@ -23,6 +23,7 @@ struct view;
 /* Texts of the page. */
 struct view_about {
 	const char *title, *version;
+	const char *prefix;                    /* for the elements' ids; NULL: none */
 	const char *incomplete;                /* text about missing data; "": complete */
 	uint64_t max_bytes;                    /* approximate limit of the file's size */
 	const struct short_names *short_names; /* names of kernels; NULL: full names only */
