@@ -48,13 +48,20 @@ export function sumsOf(diff) {
 	const rows = diff.rows || [], devices = diff.devices || [], add = (list, value) => list.reduce((sum, row) => sum + (value(row) || 0), 0);
 	const sums = {base: add(rows, (row) => row.base.value), changed: add(rows, (row) => row.new.value), change: add(rows, (row) => row.change)};
 	const walls = [add(devices, (device) => device.base_wall_ns), add(devices, (device) => device.new_wall_ns)];
-	sums.isExact = sums.change === diff.change_ns && sums.base === walls[0] && sums.changed === walls[1] && sums.changed - sums.base === sums.change;
+	const mean = walls[1] / diff.new_units - walls[0] / diff.base_units;
+	// each device's change is rounded down to a nanosecond
+	sums.isExact = sums.change === diff.change_ns && sums.base === walls[0] && sums.changed === walls[1] && Math.abs(mean - sums.change) <= devices.length;
 	return sums;
 }
 
-/** Totals of a device of the comparison, or of all: [[name, base, changed]] ns. */
-export function totalsOf(devices) {
-	const add = (key) => devices.reduce((sum, device) => sum + (device[key] || 0), 0);
-	return [["busy", add("base_busy_ns"), add("new_busy_ns")], ["idle", add("base_idle_ns"), add("new_idle_ns")],
-		["wall time", add("base_wall_ns"), add("new_wall_ns")]];
+/** A row's means per run or iteration, ns: [base, changed, change]. */
+export function meansOf(diff, row) {
+	return [row.base.value / diff.base_units, row.new.value / diff.new_units, row.change];
+}
+
+/** Totals of devices of the comparison, means per run or iteration: [[name, base, changed, change]] ns. */
+export function totalsOf(diff, devices) {
+	const add = (key) => devices.reduce((sum, device) => sum + (device[key] || 0), 0) / (key.startsWith("base") ? diff.base_units : diff.new_units);
+	return ["busy", "idle", "wall"].map((part) => [part === "wall" ? "wall time" : part, add("base_" + part + "_ns"), add("new_" + part + "_ns"),
+		devices.reduce((sum, device) => sum + device[part + "_change_ns"], 0)]);
 }

@@ -3,7 +3,7 @@
 // The account of the difference, between the two timelines: a row for each kernel and each cause of idle time.
 
 import {fill, make, makeSwatch} from "./dom.js";
-import {sumsOf, totalsOf} from "./changes.js";
+import {meansOf, sumsOf, totalsOf} from "./changes.js";
 import {factsOf, kindText, nameOfItem} from "./describe.js";
 import {formatCount, formatExact, formatNs, visible} from "./format.js";
 
@@ -35,19 +35,19 @@ function barOf(className, value, most) {
 
 function exactCell(className, text, ns) {
 	const cell = make("td", className, text);
-	cell.title = formatExact(ns);
+	cell.title = formatExact(Math.round(ns));
 	return cell;
 }
 
 // The cells that rows and totals share: base, new, change, per cent.
-function amountCells(base, changed) {
-	const change = changed - base, className = change > 0 ? "number longerText" : change < 0 ? "number shorterText" : "number";
+function amountCells([base, changed, change]) {
+	const className = change > 0 ? "number longerText" : change < 0 ? "number shorterText" : "number";
 	return [exactCell("number", formatNs(base), base), exactCell("number", formatNs(changed), changed), exactCell(className, formatChange(change), change),
 		make("td", "number", formatChangeShare(change, base))];
 }
 
-function barCells(base, changed, mosts, colour) {
-	const after = barOf("after", changed, mosts.value), change = changed - base;
+function barCells([base, changed, change], mosts, colour) {
+	const after = barOf("after", changed, mosts.value);
 	after.style.background = colour;
 	return [make("td", "bars", barOf("before", base, mosts.value), after),
 		make("td", "by", make("div", "turn", barOf(change > 0 ? "longer" : "shorter", change, mosts.change)))];
@@ -76,10 +76,10 @@ function nameCell(pair, row, style) {
 }
 
 function rowLine(pair, row, mosts) {
-	const style = styleOfRow(pair, row), [bars, turn] = barCells(row.base.value, row.new.value, mosts, row.cause ? style.line : style.bar), how = make("td", "how", visible(row.how || ""));
+	const style = styleOfRow(pair, row), means = meansOf(pair.diff, row), [bars, turn] = barCells(means, mosts, row.cause ? style.line : style.bar), how = make("td", "how", visible(row.how || ""));
 	how.title = visible(row.how || "");
 	const part = make("td", "part", row.cause ? "idle: " + visible(row.group) : row.group === "kernels" ? "kernel" : visible(row.group));
-	const line = make("tr", "pick", nameCell(pair, row, style), part, make("td", "device", row.device === undefined ? "" : String(row.device)), bars, ...amountCells(row.base.value, row.new.value), turn, proofCell(row.noise), how);
+	const line = make("tr", "pick", nameCell(pair, row, style), part, make("td", "device", row.device === undefined ? "" : String(row.device)), bars, ...amountCells(means), turn, proofCell(row.noise), how);
 	line.tabIndex = 0;
 	line.addEventListener("click", () => pair.pickRow(row));
 	line.addEventListener("keydown", (event) => event.key === "Enter" && pair.pickRow(row));
@@ -87,9 +87,9 @@ function rowLine(pair, row, mosts) {
 	return line;
 }
 
-function totalLine([name, base, changed], isLast, mosts) {
-	const [bars, turn] = barCells(base, changed, mosts, "var(--faint)");
-	return make("tr", isLast ? "total last" : "total", make("td", "what", name), make("td", "part"), make("td", "device"), bars, ...amountCells(base, changed), turn, make("td"), make("td", "how"));
+function totalLine([name, ...means], isLast, mosts) {
+	const [bars, turn] = barCells(means, mosts, "var(--faint)");
+	return make("tr", isLast ? "total last" : "total", make("td", "what", name), make("td", "part"), make("td", "device"), bars, ...amountCells(means), turn, make("td"), make("td", "how"));
 }
 
 function headLine() {
@@ -109,9 +109,9 @@ function sumLine(diff) {
 /** Shows the account. */
 export function showChanges(pair, content) {
 	const {diff} = pair, rows = [...diff.rows].sort((a, b) => Math.abs(b.change) - Math.abs(a.change));
-	const totals = totalsOf(diff.devices), most = (list) => list.reduce((best, value) => Math.max(best, Math.abs(value)), 0);
-	const mosts = {value: most(rows.flatMap((row) => [row.base.value, row.new.value])), change: most(rows.map((row) => row.change))};
-	const whole = {value: most(totals.flatMap((total) => total.slice(1))), change: most(totals.map((total) => total[2] - total[1]))};
+	const totals = totalsOf(diff, diff.devices), most = (list) => list.reduce((best, value) => Math.max(best, Math.abs(value)), 0);
+	const mosts = {value: most(rows.flatMap((row) => meansOf(diff, row).slice(0, 2))), change: most(rows.map((row) => row.change))};
+	const whole = {value: most(totals.flatMap((total) => total.slice(1, 3))), change: most(totals.map((total) => total[3]))};
 	pair.lines = new Map(rows.slice(0, MOST_CHANGES).map((row) => [row, rowLine(pair, row, mosts)]));
 	fill(content, make("table", diff.devices.length > 1 ? "changes many" : "changes", headLine(), make("tbody", null, ...totals.map((total, i) => totalLine(total, i === 2, whole)), ...pair.lines.values())),
 		rows.length > MOST_CHANGES ? make("p", "faint", formatCount(rows.length - MOST_CHANGES) + " more rows, each with a smaller change") : null, sumLine(diff));

@@ -12,7 +12,6 @@
 #include "cli/command.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,16 +19,11 @@
 #include "analyze/compare/comparison.h"
 #include "analyze/compare/match/map.h"
 #include "base/error.h"
-#include "cli/compare/sides.h"
+#include "cli/compare/pair.h"
 #include "report/diff/diff.h"
 #include "report/terminal.h"
 
 #define DEFAULT_TOP 5
-
-enum {
-	MIN_ITERATIONS = 5,
-	OTHER_WORK = 5 /* percent */
-};
 
 struct diff_values {
 	const char *by, *per, *range, *map, *device, *confidence;
@@ -106,12 +100,12 @@ static int print_comparison(const struct cli_command *command, const struct diff
 }
 
 static int compare(const struct cli_command *command, const struct diff_values *values,
-		   enum compare_table by, const struct compare_sides *base,
-		   const struct compare_sides *changed)
+		   enum compare_table by, const struct compare_pair *pair)
 {
-	const struct comparison_sides sides[] = {compare_sides_of(base), compare_sides_of(changed)};
+	const struct comparison_sides base = compare_sides_of(&pair->base);
+	const struct comparison_sides changed = compare_sides_of(&pair->changed);
 	struct comparison_options options = {.min_effect = COMPARISON_MIN_EFFECT,
-					     .is_per_iteration = is_per_iteration(values),
+					     .is_per_iteration = pair->is_per_iteration,
 					     .tables = by < COMPARE_TABLES ? 1u << by : 0};
 	struct match_map *map = NULL;
 	struct comparison *comparison = NULL;
@@ -125,7 +119,7 @@ static int compare(const struct cli_command *command, const struct diff_values *
 		return STATUS_USAGE;
 	}
 	options.map = map;
-	error = comparison_new(&sides[0], &sides[1], &options, &comparison);
+	error = comparison_new(&base, &changed, &options, &comparison);
 	if (error) {
 		print_error(command->name, "out of memory");
 		status = STATUS_FAILED;
@@ -137,73 +131,21 @@ static int compare(const struct cli_command *command, const struct diff_values *
 	return status;
 }
 
-/* Iterations per run; 0: a run has too few. */
-static double mean_iterations(const struct compare_sides *sides)
-{
-	double sum = 0;
-
-	for (size_t i = 0; i < sides->count; i++) {
-		if (sides->runs[i]->iterations.count < MIN_ITERATIONS)
-			return 0;
-		sum += (double)sides->runs[i]->iterations.count;
-	}
-	return sum / (double)sides->count;
-}
-
-/* Whether the numbers of iterations differ by more than OTHER_WORK percent: then whole runs are no
- * comparison of the program's speed. */
-static bool did_other_work(const struct compare_sides *base, const struct compare_sides *changed)
-{
-	const double before = mean_iterations(base), after = mean_iterations(changed);
-
-	return before > 0 && after > 0 &&
-	       fabs(after - before) * 100 > OTHER_WORK * fmin(before, after);
-}
-
-struct sides_pair {
-	struct compare_sides base, changed;
-};
-
-static int read_pair(const struct cli_command *command, const struct diff_values *values,
-		     enum compare_table by, const struct compare_files *files,
-		     struct sides_pair *pair)
-{
-	const struct sides_request request = {.device = values->device,
-					      .range = is_per_iteration(values) ? "iteration"
-										: values->range,
-					      .tables = by < COMPARE_TABLES ? 1u << by : 0};
-	int status =
-		compare_sides_read(command, files->base, files->base_count, &request, &pair->base);
-
-	if (status == STATUS_DONE)
-		status = compare_sides_read(command, files->changed, files->changed_count, &request,
-					    &pair->changed);
-	return status;
-}
-
-static void free_pair(struct sides_pair *pair)
-{
-	compare_sides_fini(&pair->base);
-	compare_sides_fini(&pair->changed);
-	*pair = (struct sides_pair){0};
-}
-
 static int diff_files(const struct cli_command *command, const struct diff_values *values,
 		      enum compare_table by, const struct compare_files *files)
 {
-	struct diff_values chosen = *values;
-	struct sides_pair pair = {0};
-	int status = read_pair(command, values, by, files, &pair);
+	const struct sides_request request = {.device = values->device,
+					      .range = values->range,
+					      .tables = by < COMPARE_TABLES ? 1u << by : 0};
+	const enum compare_unit unit = !values->per               ? COMPARE_PER_BEST
+				       : is_per_iteration(values) ? COMPARE_PER_ITERATION
+								  : COMPARE_PER_RUN;
+	struct compare_pair pair;
+	int status = compare_pair_read(command, files, &request, unit, &pair);
 
-	if (status == STATUS_DONE && !values->per && !values->range &&
-	    did_other_work(&pair.base, &pair.changed)) {
-		free_pair(&pair);
-		chosen.per = "iteration";
-		status = read_pair(command, &chosen, by, files, &pair);
-	}
 	if (status == STATUS_DONE)
-		status = compare(command, &chosen, by, &pair.base, &pair.changed);
-	free_pair(&pair);
+		status = compare(command, values, by, &pair);
+	compare_pair_fini(&pair);
 	return status;
 }
 

@@ -5,7 +5,7 @@
 //	node test_pair.mjs FOLDER
 import assert from "node:assert/strict";
 import {commonBounds, commonNames, iterationsOf, placeAt, rangesOf} from "../../web/align.js";
-import {commandNames, namesOf, partnersOf, sumsOf, totalsOf} from "../../web/changes.js";
+import {commandNames, meansOf, namesOf, partnersOf, sumsOf, totalsOf} from "../../web/changes.js";
 import {ChunkStore, SectionStore} from "../../web/data.js";
 import {Model} from "../../web/model.js";
 import {RowSearch} from "../../web/side.js";
@@ -53,13 +53,15 @@ await test("names: renamed, split, gone, new; a partner on one device counts for
 });
 
 await test("the rows add up, or it is said", () => {
-	const device = {base_wall_ns: 30, new_wall_ns: 37, base_busy_ns: 10, new_busy_ns: 12, base_idle_ns: 20, new_idle_ns: 25};
-	const diff = {change_ns: 7, devices: [device], rows: [row("k", 10, 12), row("w", 20, 25, {cause: "host"})]};
+	const device = {base_wall_ns: 30, new_wall_ns: 37, base_busy_ns: 10, new_busy_ns: 12, base_idle_ns: 20, new_idle_ns: 25,
+		busy_change_ns: 2, idle_change_ns: 5, wall_change_ns: 7};
+	const diff = {base_units: 1, new_units: 1, change_ns: 7, devices: [device], rows: [row("k", 10, 12), row("w", 20, 25, {cause: "host"})]};
 	assert.deepEqual(sumsOf(diff), {base: 30, changed: 37, change: 7, isExact: true});
 	assert.equal(sumsOf({...diff, change_ns: 8}).isExact, false);
 	assert.equal(sumsOf({...diff, rows: diff.rows.slice(1)}).isExact, false);
 	assert.equal(sumsOf({...diff, devices: [{...device, base_wall_ns: 29}]}).isExact, false);
-	assert.deepEqual(totalsOf([device, device]), [["busy", 20, 24], ["idle", 40, 50], ["wall time", 60, 74]]);
+	assert.deepEqual(totalsOf(diff, [device, device]), [["busy", 20, 24, 4], ["idle", 40, 50, 10], ["wall time", 60, 74, 14]]);
+	assert.deepEqual(meansOf({base_units: 2, new_units: 4}, {base: {value: 30}, new: {value: 40}, change: -5}), [15, 10, -5]);
 });
 
 await test("changes have a sign", () => {

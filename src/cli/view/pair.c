@@ -21,7 +21,7 @@
 #include "base/format.h"
 #include "base/json.h"
 #include "cli/command.h"
-#include "cli/compare/sides.h"
+#include "cli/compare/pair.h"
 #include "cli/output.h"
 #include "cli/selection.h"
 #include "cli/view/run.h"
@@ -137,10 +137,12 @@ static int show_comparison(const struct cli_command *command,
 }
 
 static int compare(const struct cli_command *command, const struct view_pair_request *request,
-		   const struct compare_sides *base, const struct compare_sides *changed)
+		   const struct compare_pair *pair)
 {
-	const struct comparison_sides sides[] = {compare_sides_of(base), compare_sides_of(changed)};
+	const struct comparison_sides base = compare_sides_of(&pair->base);
+	const struct comparison_sides changed = compare_sides_of(&pair->changed);
 	struct comparison_options options = {.min_effect = COMPARISON_MIN_EFFECT,
+					     .is_per_iteration = pair->is_per_iteration,
 					     .confidence = COMPARISON_CONFIDENCE};
 	struct match_map *map = NULL;
 	struct comparison *comparison = NULL;
@@ -151,7 +153,7 @@ static int compare(const struct cli_command *command, const struct view_pair_req
 		return STATUS_USAGE;
 	}
 	options.map = map;
-	if (comparison_new(&sides[0], &sides[1], &options, &comparison))
+	if (comparison_new(&base, &changed, &options, &comparison))
 		print_error(command->name, "out of memory");
 	else
 		status = show_comparison(command, request, comparison);
@@ -162,19 +164,18 @@ static int compare(const struct cli_command *command, const struct view_pair_req
 
 int view_pair_show(const struct cli_command *command, const struct view_pair_request *request)
 {
-	const struct sides_request whole = {0};
-	struct compare_sides base = {0}, changed = {0};
-	int status = STATUS_DONE;
+	const char *base = request->base, *changed = request->changed;
+	const struct compare_files files = {&base, &changed, 1, 1};
+	struct compare_pair pair;
+	int status;
 
 	if (selection_check_output(request->output, request->base) ||
 	    selection_check_output(request->output, request->changed))
 		return print_failure(command);
-	status = compare_sides_read(command, &request->base, 1, &whole, &base);
+	status = compare_pair_read(command, &files, &(struct sides_request){0}, COMPARE_PER_BEST,
+				   &pair);
 	if (status == STATUS_DONE)
-		status = compare_sides_read(command, &request->changed, 1, &whole, &changed);
-	if (status == STATUS_DONE)
-		status = compare(command, request, &base, &changed);
-	compare_sides_fini(&base);
-	compare_sides_fini(&changed);
+		status = compare(command, request, &pair);
+	compare_pair_fini(&pair);
 	return status;
 }

@@ -46,6 +46,8 @@ void diff_write_sides(const struct comparison *comparison, struct json_writer *j
 {
 	write_side("base", &comparison->base, json);
 	write_side("new", &comparison->changed, json);
+	json_pair_u64(json, "base_units", comparison->base.units);
+	json_pair_u64(json, "new_units", comparison->changed.units);
 	json_pair_bool(json, "paired", comparison->is_paired);
 	json_pair_bool(json, "same", comparison->is_same);
 	json_pair_bool(json, "comparable", !comparison->is_refused);

@@ -61,6 +61,9 @@ static void write_devices(const struct comparison *comparison, struct json_write
 		json_pair_u64(json, "new_busy_ns", device->changed_busy_ns);
 		json_pair_u64(json, "new_idle_ns", device->changed_idle_ns);
 		json_pair_u64(json, "new_wall_ns", device->changed_wall_ns);
+		json_pair_i64(json, "busy_change_ns", device->busy_change_ns);
+		json_pair_i64(json, "idle_change_ns", device->idle_change_ns);
+		json_pair_i64(json, "wall_change_ns", device->wall_change_ns);
 		json_object_end(json);
 	}
 	json_array_end(json);
