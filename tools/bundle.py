@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Puts a viewer's modules, style and frame together: the page around the sections of `duet view` or `duet flamescope`.
+"""Puts a viewer's modules, style and frame together: the page around the sections of `duet view`, `flamescope` or `diff`.
 
     tools/bundle.py --depfile FILE --page NAME FOLDER OUTPUT.c
     tools/bundle.py --self-test
@@ -25,7 +25,9 @@ import embed
 # By name: the module that begins, the styles, the frame.
 PAGES = {"view": ("main.js", ("view.css",), "view.html"),
          "scope": ("scope.js", ("view.css", "scope.css"), "scope.html"),
-         "pair": ("pair.js", ("view.css", "pair.css"), "pair.html")}
+         "pair": ("pair.js", ("view.css", "pair.css"), "pair.html"),
+         "diff": ("diff.js", ("compare.css",), "diff.html"),
+         "series": ("series.js", ("compare.css",), "series.html")}
 IMPORT = re.compile(r'^import \{([\w$, ]+)\} from "\./([\w-]+\.js)";$', re.M)
 EXPORT = re.compile(r"^export (?=(?:async function\*?|function\*?|const|class) )", re.M)
 TOP = re.compile(r"^(?:async function\*?|function\*?|const|let|class) +([\w$]+)", re.M)

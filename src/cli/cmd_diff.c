@@ -18,17 +18,22 @@
 
 #include "analyze/compare/comparison.h"
 #include "analyze/compare/match/map.h"
+#include "analyze/compare/history/history.h"
 #include "base/error.h"
+#include "cli/compare/html.h"
 #include "cli/compare/pair.h"
+#include "cli/compare/series.h"
 #include "report/diff/diff.h"
 #include "report/terminal.h"
 
-#define DEFAULT_TOP 5
+#define DEFAULT_TOP        5
+#define DEFAULT_SERIES_TOP 20
 
 struct diff_values {
-	const char *by, *per, *range, *map, *device, *confidence;
+	const char *by, *per, *range, *map, *device, *confidence, *html;
 	uint64_t top;
-	bool json, force;
+	bool json, force, series;
+	double level; /* --confidence as a part of 1 */
 };
 
 static const struct option_row diff_options[] = {
@@ -50,10 +55,15 @@ static const struct option_row diff_options[] = {
 	 offsetof(struct diff_values, map)},
 	{"device", 0, OPTION_TEXT, "D", "only this device: its key, name or number",
 	 offsetof(struct diff_values, device)},
-	{"top", 0, OPTION_NUMBER, "N", "rows of each table; 0: all (default 5)",
+	{"top", 0, OPTION_NUMBER, "N", "rows of each table; 0: all (default 5; 20 with --series)",
 	 offsetof(struct diff_values, top)},
 	{"confidence", 0, OPTION_TEXT, "PERCENT", "confidence of intervals (default 99)",
 	 offsetof(struct diff_values, confidence)},
+	{"html", 0, OPTION_OUTPUT, "FILE", "write the comparison as a page too",
+	 offsetof(struct diff_values, html)},
+	{"series", 0, OPTION_FLAG, NULL,
+	 "history of all recordings, in the order of their dates; a folder stands for its *.duet",
+	 offsetof(struct diff_values, series)},
 	{"force", 0, OPTION_FLAG, NULL, "compare recordings that are not comparable",
 	 offsetof(struct diff_values, force)},
 	{NULL},
@@ -69,7 +79,6 @@ static int parse_confidence(const char *text, double *ret_confidence)
 	char *end;
 	double percent;
 
-	*ret_confidence = COMPARISON_CONFIDENCE;
 	if (!text)
 		return 0;
 	percent = strtod(text, &end);
@@ -91,6 +100,8 @@ static int print_comparison(const struct cli_command *command, const struct diff
 	int error;
 
 	progress_stop();
+	if (values->html && diff_html_write(command, &report, values->html) != STATUS_DONE)
+		return STATUS_FAILED;
 	error = values->json ? diff_print_json(&report) : diff_print_text(&report);
 	if (error) {
 		print_error(command->name, "out of memory");
@@ -104,16 +115,14 @@ static int compare(const struct cli_command *command, const struct diff_values *
 {
 	const struct comparison_sides base = compare_sides_of(&pair->base);
 	const struct comparison_sides changed = compare_sides_of(&pair->changed);
-	struct comparison_options options = {.min_effect = COMPARISON_MIN_EFFECT,
+	struct comparison_options options = {.confidence = values->level,
+					     .min_effect = COMPARISON_MIN_EFFECT,
 					     .is_per_iteration = pair->is_per_iteration,
 					     .tables = by < COMPARE_TABLES ? 1u << by : 0};
 	struct match_map *map = NULL;
 	struct comparison *comparison = NULL;
 	int error, status;
 
-	if (parse_confidence(values->confidence, &options.confidence))
-		return usage_error(command, "--confidence takes percent from 50 to 99.99, not '%s'",
-				   values->confidence);
 	if (values->map && match_map_read(values->map, &map)) {
 		print_error(command->name, NULL);
 		return STATUS_USAGE;
@@ -149,32 +158,67 @@ static int diff_files(const struct cli_command *command, const struct diff_value
 	return status;
 }
 
+static int run_series(const struct cli_command *command, const struct diff_values *values,
+		      const char *const *operands, int count)
+{
+	const struct series_request request = {
+		.device = values->device,
+		.range = values->range,
+		.map = values->map,
+		.html = values->html,
+		.alpha = 1 - values->level,
+		.top = values->top == OPTION_UNSET ? DEFAULT_SERIES_TOP : values->top,
+		.is_per_iteration = is_per_iteration(values),
+		.is_json = values->json};
+
+	if (values->by)
+		return usage_error(command, "--series has one table: leave out --by");
+	return series_run(command, &request, operands, count);
+}
+
+/* ret_by: COMPARE_TABLES without --by. */
+static int check_values(const struct cli_command *command, struct diff_values *values,
+			enum compare_table *ret_by)
+{
+	*ret_by = values->by ? compare_table_find(values->by) : COMPARE_TABLES;
+	if (values->by && *ret_by == COMPARE_TABLES)
+		return usage_error(command,
+				   "--by takes kernel, stack, line, queue, range, api, "
+				   "instruction, stall or metric, not '%s'",
+				   values->by);
+	if (values->per && !is_per_iteration(values) && strcmp(values->per, "run") != 0)
+		return usage_error(command, "--per takes run or iteration, not '%s'", values->per);
+	if (values->range && is_per_iteration(values))
+		return usage_error(command, "--per iteration compares all iterations: leave out "
+					    "--range");
+	values->level = values->series ? 1 - HISTORY_ALPHA : COMPARISON_CONFIDENCE;
+	if (parse_confidence(values->confidence, &values->level))
+		return usage_error(command, "--confidence takes percent from 50 to 99.99, not '%s'",
+				   values->confidence);
+	return STATUS_DONE;
+}
+
 static int run_parsed(const struct cli_command *command, int argc, char **argv,
 		      struct compare_files *files)
 {
-	struct diff_values values = {.top = DEFAULT_TOP};
-	enum compare_table by = COMPARE_TABLES;
+	struct diff_values values = {.top = OPTION_UNSET};
+	enum compare_table by;
 	int first = options_parse(command, argc, argv, false, &values), status;
 
 	if (first < 0)
 		return first == -1 ? STATUS_DONE : STATUS_USAGE;
-	status = compare_files_take(command, files, argc, argv, first);
+	status = check_values(command, &values, &by);
 	if (status != STATUS_DONE)
 		return status;
-	if (values.by) {
-		by = compare_table_find(values.by);
-		if (by == COMPARE_TABLES)
-			return usage_error(command,
-					   "--by takes kernel, stack, line, queue, range, api, "
-					   "instruction, stall or metric, not '%s'",
-					   values.by);
-	}
-	if (values.per && !is_per_iteration(&values) && strcmp(values.per, "run") != 0)
-		return usage_error(command, "--per takes run or iteration, not '%s'", values.per);
-	if (values.range && is_per_iteration(&values))
-		return usage_error(command, "--per iteration compares all iterations: leave out "
-					    "--range");
-	return diff_files(command, &values, by, files);
+	if (values.series && files->changed_count)
+		return usage_error(command, "--series has no sides: leave out --new");
+	if (values.series)
+		return run_series(command, &values, (const char *const *)argv + first,
+				  argc - first);
+	if (values.top == OPTION_UNSET)
+		values.top = DEFAULT_TOP;
+	status = compare_files_take(command, files, argc, argv, first);
+	return status == STATUS_DONE ? diff_files(command, &values, by, files) : status;
 }
 
 static int run_diff(const struct cli_command *command, int argc, char **argv)
@@ -194,6 +238,7 @@ const struct cli_command command_diff = {
 	.name = "diff",
 	.arguments = "[options] BASE… --new NEW…",
 	.summary = "compare recordings: the changes, as an account that adds up",
+	.writes_files = true,
 	.reads_trace = true,
 	.run = run_diff,
 	.options = diff_options,

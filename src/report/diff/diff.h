@@ -27,6 +27,8 @@ struct diff_report {
 /* stdout. Errors: -ENOMEM. */
 int diff_print_text(const struct diff_report *report);
 int diff_print_json(const struct diff_report *report);
+/* The same document. */
+void diff_write_json(const struct diff_report *report, struct json_writer *json);
 
 /* ---- shared ---- */
 

@@ -222,23 +222,29 @@ static void write_numbers(const struct diff_report *report, struct json_writer *
 	json_array_end(json);
 }
 
-int diff_print_json(const struct diff_report *report)
+void diff_write_json(const struct diff_report *report, struct json_writer *json)
 {
 	const struct comparison *comparison = report->comparison;
+
+	json_object_begin(json);
+	json_pair_text(json, "schema", "duet.diff/1");
+	if (report->range)
+		json_pair_text(json, "range", report->range);
+	json_pair_text(json, "per", comparison->options.is_per_iteration ? "iteration" : "run");
+	json_pair_double(json, "confidence", comparison->options.confidence);
+	json_pair_double(json, "min_effect", comparison->options.min_effect);
+	diff_write_sides(comparison, json);
+	if (!comparison->is_refused || report->is_forced)
+		write_numbers(report, json);
+	json_object_end(json);
+}
+
+int diff_print_json(const struct diff_report *report)
+{
 	struct json_writer json;
 
 	json_init_file(&json, stdout);
-	json_object_begin(&json);
-	json_pair_text(&json, "schema", "duet.diff/1");
-	if (report->range)
-		json_pair_text(&json, "range", report->range);
-	json_pair_text(&json, "per", comparison->options.is_per_iteration ? "iteration" : "run");
-	json_pair_double(&json, "confidence", comparison->options.confidence);
-	json_pair_double(&json, "min_effect", comparison->options.min_effect);
-	diff_write_sides(comparison, &json);
-	if (!comparison->is_refused || report->is_forced)
-		write_numbers(report, &json);
-	json_object_end(&json);
+	diff_write_json(report, &json);
 	putchar('\n');
 	return json_error(&json);
 }
