@@ -89,7 +89,8 @@ CHANGES = {
     "more_launches": Change("kernel", "update", truth="update_ns", follows=LAUNCHES),
     "sleep": Change("idle", r"sleep in sleep_before_launch", truth="sleep_ns"),
     # The device idles while the host works that the copy no longer overlaps.
-    "blocking_copy": Change("idle", r"clEnqueueWriteBuffer .*", truth="write_ns", weak=r"computing in (fill_arguments|compute)"),
+    "blocking_copy": Change("idle", r"clEnqueueWriteBuffer .*", truth="write_ns",
+                            weak=r"computing in (fill_arguments|compute)", follows=(r"launched not started in write_input",)),
     "lock": Change("idle", r"lock in take_lock", truth="lock_ns", weak=r"thread wait in take_lock"),
     "rename": Change("kernel", "advance", base="update", match="renamed", truth="update_ns"),
     "split": Change("kernel", r"update_low \+ update_high|update_high \+ update_low", base="update", match="split",

@@ -4,6 +4,7 @@
 
     tests/changes/run.py [--build FOLDER] [--programs NAME...] [--changes NAME...] [--repeats N] [--runs R]
                          [--pool ROUNDS] [--iterations N] [--per run|iteration] [--jobs N] [--json FILE] [--keep FOLDER]
+                         [--reuse FOLDER]
 
 Prints a table of scores. README.md explains the columns.
 """
@@ -76,9 +77,17 @@ class Run:
 def record(ground, program, variant, number):
     options = ground.options
     trace = os.path.join(ground.traces, f"{program.name}.{variant}.{number}.duet")
+    notes = trace.removesuffix(".duet") + ".json"
+    if options.reuse:
+        with open(notes, encoding="utf-8") as file:
+            return Run(trace, **json.load(file))
     environment = {**ground.environment, **program.environment(options.build, variant)}
     command = [ground.duet, "record", "-o", trace, "--", *program.command(options.build, variant, options.iterations)]
-    return Run(trace, truth_in(execute(command, environment)), os.getloadavg()[0])
+    run = Run(trace, truth_in(execute(command, environment)), os.getloadavg()[0])
+    if options.keep:
+        with open(notes, "w", encoding="utf-8") as file:
+            json.dump({"truth": run.truth, "load": run.load}, file)
+    return run
 
 
 def warm_up(ground, program, variants):
@@ -93,7 +102,8 @@ def record_rounds(ground, program, changes, count):
     that a drift of the machine favours no side."""
     variants = [BASE, *changes]
     runs = {variant: [] for variant in variants}
-    warm_up(ground, program, variants)
+    if not ground.options.reuse:
+        warm_up(ground, program, variants)
     for number in range(count):
         for variant in variants if number % 2 == 0 else reversed(variants):
             runs[variant].append(record(ground, program, variant, number))
@@ -200,13 +210,15 @@ def parse_options():
     parser.add_argument("--per", choices=("run", "iteration"), default="run", help="what duet diff compares (default: run)")
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="comparisons at once, after the recording (default: 1)")
     parser.add_argument("--json", metavar="FILE", help="write each comparison's score")
-    parser.add_argument("--keep", metavar="FOLDER", help="keep the traces")
+    parser.add_argument("--keep", metavar="FOLDER", help="keep the traces and what their programs measured")
+    parser.add_argument("--reuse", metavar="FOLDER", help="record nothing: compare what --keep kept there")
     return parser.parse_args()
 
 
 def main():
     options = parse_options()
     options.build = os.path.abspath(options.build)
+    options.keep = options.reuse or options.keep
     options.keep = options.keep and os.path.abspath(options.keep)
     if options.pool and options.pool < options.runs:
         sys.exit("run.py: the pool has fewer rounds than a comparison needs")

@@ -56,7 +56,7 @@ def check_program(ground, program, checks):
 
 
 def main():
-    options = argparse.Namespace(build=os.path.abspath(sys.argv[1]), keep=None, iterations=ITERATIONS, per="run")
+    options = argparse.Namespace(build=os.path.abspath(sys.argv[1]), keep=None, reuse=None, iterations=ITERATIONS, per="run")
     number = failures = 0
     print(f"1..{sum(map(len, CHECKS.values()))}")
     with tempfile.TemporaryDirectory(prefix="changes.") as folder:
