@@ -98,14 +98,14 @@ def warm_up(ground, program, variants):
 
 
 def record_rounds(ground, program, changes, count):
-    """{variant: runs}. A round is one run of each variant; the base is its first run and its last one in turns, so
-    that a drift of the machine favours no side."""
+    """{variant: runs}. A round is one run of each variant in random order, so that neither a drift of the machine nor the
+    run before favours a side."""
     variants = [BASE, *changes]
     runs = {variant: [] for variant in variants}
     if not ground.options.reuse:
         warm_up(ground, program, variants)
     for number in range(count):
-        for variant in variants if number % 2 == 0 else reversed(variants):
+        for variant in random.Random(number).sample(variants, len(variants)):
             runs[variant].append(record(ground, program, variant, number))
     return runs
 
