@@ -8,6 +8,7 @@ PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
 COUNT ?= 10000
 SEEDS ?= 10
+REPEATS ?= 20
 LOAD ?= 0
 # Debian's own tools: another python3 in PATH may lack meson's or PyOpenCL's packages.
 MESON ?= PATH=/usr/bin:/bin:$$PATH meson
@@ -48,6 +49,9 @@ check-trees: all ## COUNT=10000 random trees of processes, by hand: they end the
 check-diagnosis: all ## SEEDS=10 LOAD=0 of programs with a planted cause, by hand on a quiet machine: the scores of the verdict
 	tests/diagnosis/run.py --build $(BUILD) --seeds $(SEEDS) --load $(LOAD)
 
+check-changes: all ## REPEATS=20 comparisons of programs with a planted change, by hand: the scores of duet diff
+	tests/changes/run.py --build $(BUILD) --repeats $(REPEATS) --pool $(REPEATS)
+
 accounts: all ## the end-to-end tests, and of every trace that they record the account by brute force
 	DUET_CHECK_ACCOUNTS=2000 $(MESON) test -C $(BUILD) --suite e2e --timeout-multiplier 10 --print-errorlogs
 
@@ -68,4 +72,4 @@ help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.* ## \(.*\)/make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | \
 		awk -F'|' '{printf "%-14s %s\n", $$1, $$2}'
 
-.PHONY: all help setup demo check check-fresh check-vm check-apps check-trees check-diagnosis accounts bench fuzz install clean
+.PHONY: all help setup demo check check-fresh check-vm check-apps check-trees check-diagnosis check-changes accounts bench fuzz install clean

@@ -36,9 +36,11 @@ uint64_t sim_copy_ns(uint64_t bytes)
 	return 1000 + (uint64_t)((double)bytes / sim_options.copy_gbps);
 }
 
-uint64_t sim_kernel_ns(void)
+uint64_t sim_kernel_ns(const struct _cl_kernel *kernel)
 {
-	return (uint64_t)(sim_options.kernel_us * 1000);
+	const char *name = kernel ? kernel->program->names[kernel->index] : "";
+
+	return (uint64_t)(sim_kernel_us(name) * 1000);
 }
 
 /* ---- the timeline ---------------------------------------------------------------------------- */

@@ -469,7 +469,7 @@ cl_int sim_clEnqueueNDRangeKernel(cl_command_queue command_queue, cl_kernel kern
 		return CL_INVALID_KERNEL;
 	if (work_dim < 1 || work_dim > 3)
 		return CL_INVALID_WORK_DIMENSION;
-	return ENQUEUE(CL_COMMAND_NDRANGE_KERNEL, sim_kernel_ns());
+	return ENQUEUE(CL_COMMAND_NDRANGE_KERNEL, sim_kernel_ns(kernel));
 }
 
 cl_int sim_clEnqueueTask(cl_command_queue command_queue, cl_kernel kernel,
@@ -478,7 +478,7 @@ cl_int sim_clEnqueueTask(cl_command_queue command_queue, cl_kernel kernel,
 {
 	if (!sim_is(kernel, SIM_KERNEL))
 		return CL_INVALID_KERNEL;
-	return ENQUEUE(CL_COMMAND_TASK, sim_kernel_ns());
+	return ENQUEUE(CL_COMMAND_TASK, sim_kernel_ns(kernel));
 }
 
 cl_int sim_clEnqueueNativeKernel(cl_command_queue command_queue,
@@ -504,7 +504,7 @@ cl_int sim_clEnqueueNativeKernel(cl_command_queue command_queue,
 	}
 	user_func(cb_args ? copy : NULL);
 	free(copy);
-	return ENQUEUE(CL_COMMAND_NATIVE_KERNEL, sim_kernel_ns());
+	return ENQUEUE(CL_COMMAND_NATIVE_KERNEL, sim_kernel_ns(NULL));
 }
 
 /* ---- markers and barriers -------------------------------------------------------------------- */

@@ -268,7 +268,7 @@ sim_clCommandNDRangeKernelKHR(cl_command_buffer_khr buffer, cl_command_queue que
 		return CL_INVALID_OPERATION;
 	if (work_dim < 1 || work_dim > 3)
 		return CL_INVALID_WORK_DIMENSION;
-	buffer->duration_ns += sim_kernel_ns();
+	buffer->duration_ns += sim_kernel_ns(kernel);
 	buffer->sync_point++;
 	if (ret_sync_point)
 		*ret_sync_point = buffer->sync_point;

@@ -87,11 +87,15 @@ static bool take_word(const char *name, const char *value)
 	return false;
 }
 
+static struct option_prefix durations = {.prefix = "us_"};
+
 static const struct option_list list = {
 	.variable = "SIM_OPENCL",
 	.options = &sim_options,
 	.rows = rows,
 	.rows_count = sizeof(rows) / sizeof(rows[0]),
+	.prefixes = &durations,
+	.prefixes_count = 1,
 	.take_other = take_word,
 };
 
@@ -116,4 +120,9 @@ bool sim_options_read(void)
 	fprintf(stderr, "sim-opencl: SIM_OPENCL: devices, engines, first or copy_gbps is out of "
 			"range\n");
 	return false;
+}
+
+double sim_kernel_us(const char *name)
+{
+	return option_prefix_find(&durations, name, sim_options.kernel_us);
 }

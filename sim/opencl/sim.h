@@ -76,6 +76,8 @@ extern struct sim_options sim_options;
 
 /* False if SIM_OPENCL is invalid; a line on stderr explains it. */
 bool sim_options_read(void);
+/* us_NAME of a kernel, otherwise kernel_us. */
+double sim_kernel_us(const char *name);
 
 /* ---- clock ----------------------------------------------------------------------------------- */
 
@@ -274,7 +276,8 @@ cl_int sim_check(cl_command_queue queue, cl_uint wait_count, const cl_event *wai
 /* Puts a command into its queue; blocking ones return when the host's clock has passed its end. */
 cl_int sim_enqueue(const struct sim_command *command, cl_event *event);
 uint64_t sim_copy_ns(uint64_t bytes);
-uint64_t sim_kernel_ns(void);
+/* NULL: a native kernel. */
+uint64_t sim_kernel_ns(const struct _cl_kernel *kernel);
 /* Calls the program's callbacks for ended commands. No lock may be held. */
 void sim_notice(void);
 /* Waits for all commands of a queue. */

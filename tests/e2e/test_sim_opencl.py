@@ -226,6 +226,12 @@ with t.case("a driver without profiling: counted, without device times"):
     t.equal(document["ledger"]["untimed"], 38, "without device times")
 
 
+with t.case("a kernel with a duration of its own"):
+    document, _ = record_and_check("counts", [], "kernel_us=11,us_add=47,clock=monotonic")
+    lasted = {row["name"]: (row["min_ns"], row["max_ns"]) for row in document["kernels"]}
+    t.equal(lasted, {"scale": (11000, 11000), "add": (47000, 47000)}, "shortest and longest execution")
+
+
 # ---- commands that fail, stamps that cannot be ----
 
 with t.case("failed commands are rejected, not lost"):
