@@ -163,7 +163,7 @@ def check_pair(arguments, folder, seed, known):
     for path in paths[0] + paths[1]:
         if path not in known:
             known[path] = sums_of(arguments.duet, path)
-    result = subprocess.run([arguments.duet, "diff", "--json", "--force", *paths[0], "--new", *paths[1]], check=False,
+    result = subprocess.run([arguments.duet, "diff", "--json", "--force", "--per", "run", *paths[0], "--new", *paths[1]], check=False,
                             capture_output=True)
     if result.returncode:
         return [f"status {result.returncode}: {result.stderr.decode()}"]

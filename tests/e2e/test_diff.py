@@ -95,7 +95,7 @@ with t.case("one more launch in each iteration"):
 with t.case("a longer sleep, and a line that moved"):
     document = diff(BASE, recorded("sleep.duet", sleep_ns=32000, line=33))
     changed = {row["name"]: row["change"] for row in rows(document, table="idle") if row["change"]}
-    t.equal(changed, {"sleep in pause": (ROUNDS - 1) * 2000, "sleep in pause after the last command": 2000}, "the idle rows")
+    t.equal(changed, {"sleep in pause": (ROUNDS - 1) * 2000, "sleep after the last command": 2000}, "the idle rows")
     sleep, = rows(document, name="sleep in pause")
     t.equal((sleep["name"], sleep["cause"], sleep["change"]), ("sleep in pause", "blocked", (ROUNDS - 1) * 2000), "the idle time")
     t.true("train.py:40" in sleep["label"], "the label has the line")

@@ -222,24 +222,39 @@ static int compare_facts(struct comparison *comparison)
 	return error;
 }
 
+static bool has_other_value(const struct compare_side *side, const struct side_fact *fact)
+{
+	const char *value = find_fact(&side->facts, fact->name);
+
+	return !value || strcmp(value, fact->value) != 0;
+}
+
+/* One note for all runs of a side that differ from the first one in a fact. */
+static int check_fact(struct comparison *comparison, const struct comparison_sides *sides,
+		      const struct side_fact *fact)
+{
+	const struct compare_side *first = NULL;
+	size_t count = 0;
+
+	for (size_t run = 1; run < sides->count; run++)
+		if (has_other_value(sides->runs[run], fact) && !count++)
+			first = sides->runs[run];
+	if (!count)
+		return 0;
+	return comparison_add_note(comparison, NOTE_WARNING, "%s: %s in %s, %s in %s%s", fact->name,
+				   or_none(fact->value), sides->runs[0]->path,
+				   or_none(find_fact(&first->facts, fact->name)), first->path,
+				   count > 1 ? " and others" : "");
+}
+
 /* Runs of one side should differ in nothing. */
 static int check_side(struct comparison *comparison, const struct comparison_sides *sides)
 {
 	const struct side_facts *first = &sides->runs[0]->facts;
 	int error = 0;
 
-	for (size_t run = 1; run < sides->count && !error; run++)
-		for (size_t i = 0; i < first->texts_count && !error; i++) {
-			const char *value =
-				find_fact(&sides->runs[run]->facts, first->texts[i].name);
-
-			if (!value || strcmp(value, first->texts[i].value) != 0)
-				error = comparison_add_note(
-					comparison, NOTE_WARNING, "%s of %s: %s, of %s: %s",
-					first->texts[i].name, sides->runs[0]->path,
-					or_none(first->texts[i].value), sides->runs[run]->path,
-					or_none(value));
-		}
+	for (size_t i = 0; i < first->texts_count && !error; i++)
+		error = check_fact(comparison, sides, &first->texts[i]);
 	return error;
 }
 

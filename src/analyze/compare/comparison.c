@@ -13,6 +13,7 @@
 #include "analyze/compare/comparison.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,6 +38,57 @@ enum compare_table compare_table_find(const char *name)
 		if (strcmp(table_names[i], name) == 0)
 			return (enum compare_table)i;
 	return COMPARE_TABLES;
+}
+
+/* ---- reasons --------------------------------------------------------------------------------- */
+
+enum reason_class { REASON_CERTAIN, REASON_UNPROVED, REASON_NO_CHANGE };
+
+static enum reason_class class_of(const struct comparison_row *row)
+{
+	return row->value_noise.proof == PROOF_UNPROVED    ? REASON_UNPROVED
+	       : row->value_noise.proof == PROOF_NO_CHANGE ? REASON_NO_CHANGE
+							   : REASON_CERTAIN;
+}
+
+/* The size of a reason: of a certain change the end of its interval that is closer to 0. */
+static double size_of(const struct comparison_row *row)
+{
+	return class_of(row) == REASON_CERTAIN
+		       ? fmin(fabs(row->value_noise.low), fabs(row->value_noise.high))
+		       : fabs((double)row->change.value);
+}
+
+static int compare_reasons(const void *left, const void *right)
+{
+	const struct comparison_row *a = *(const struct comparison_row *const *)left;
+	const struct comparison_row *b = *(const struct comparison_row *const *)right;
+	const double first = size_of(a), second = size_of(b);
+
+	if (class_of(a) != class_of(b))
+		return class_of(a) < class_of(b) ? -1 : 1;
+	if (first != second)
+		return first < second ? 1 : -1;
+	return strcmp(a->label, b->label);
+}
+
+/* Proved changes come first, because a larger one that is noise is no reason. */
+static int rank_reasons(struct comparison *comparison)
+{
+	const struct comparison_table *tables = comparison->tables;
+	const size_t all = tables[COMPARE_BUSY].count + tables[COMPARE_IDLE].count;
+
+	comparison->reasons = calloc(all + 1, sizeof(*comparison->reasons));
+	if (!comparison->reasons)
+		return -ENOMEM;
+	for (unsigned int table = COMPARE_BUSY; table <= COMPARE_IDLE; table++)
+		for (size_t i = 0; i < tables[table].count; i++)
+			if (tables[table].rows[i].change.value)
+				comparison->reasons[comparison->reasons_count++] =
+					&tables[table].rows[i];
+	qsort(comparison->reasons, comparison->reasons_count, sizeof(*comparison->reasons),
+	      compare_reasons);
+	return 0;
 }
 
 static void count_units(const struct comparison *comparison, struct comparison_sides *sides)
@@ -64,6 +116,8 @@ int comparison_new(const struct comparison_sides *base, const struct comparison_
 	if (!error)
 		error = comparison_prove(comparison);
 	if (!error)
+		error = rank_reasons(comparison);
+	if (!error)
 		error = comparison_check(comparison);
 	if (error) {
 		comparison_free(comparison);
@@ -82,35 +136,20 @@ void comparison_free(struct comparison *comparison)
 	for (size_t i = 0; i < comparison->notes_count; i++)
 		free(comparison->notes[i].text);
 	free(comparison->notes);
+	free(comparison->reasons);
 	free(comparison->devices);
 	arena_fini(&comparison->arena);
 	free(comparison);
 }
 
-static uint64_t magnitude_of(const struct comparison_row *row)
-{
-	const int64_t value = row->change.value;
-
-	return value < 0 ? (uint64_t)0 - (uint64_t)value : (uint64_t)value;
-}
-
-/* Both tables are sorted: merges their heads. */
 size_t comparison_reasons(const struct comparison *comparison,
 			  const struct comparison_row **ret_rows, size_t max)
 {
-	const struct comparison_table *busy = &comparison->tables[COMPARE_BUSY];
-	const struct comparison_table *idle = &comparison->tables[COMPARE_IDLE];
-	size_t count = 0, b = 0, i = 0;
+	size_t count = 0;
 
-	while (count < max && (b < busy->count || i < idle->count)) {
-		const bool is_busy = i == idle->count ||
-				     (b < busy->count &&
-				      magnitude_of(&busy->rows[b]) >= magnitude_of(&idle->rows[i]));
-		const struct comparison_row *row = is_busy ? &busy->rows[b++] : &idle->rows[i++];
-
-		if (!row->change.value)
-			break;
-		ret_rows[count++] = row;
+	while (count < max && count < comparison->reasons_count) {
+		ret_rows[count] = comparison->reasons[count];
+		count++;
 	}
 	return count;
 }

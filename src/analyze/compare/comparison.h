@@ -107,6 +107,8 @@ struct comparison {
 	size_t devices_count;
 	struct comparison_table tables[COMPARE_TABLES];
 	struct comparison_total wall, busy, idle, iteration; /* busy, idle: sums over devices */
+	const struct comparison_row **reasons;               /* owned: see comparison_reasons */
+	size_t reasons_count;
 	int64_t change_ns; /* sum of wall_change_ns; the rows add up to it */
 	bool is_exact;     /* they do: checked */
 	struct compare_noise_need need;
@@ -133,8 +135,8 @@ const char *compare_table_name(enum compare_table table);
 /* The table of a name; COMPARE_TABLES: there is none. */
 enum compare_table compare_table_find(const char *name);
 
-/* The rows of BUSY and IDLE whose changes explain most, the largest absolute change first. Returns
- * their number. */
+/* The rows of BUSY and IDLE whose changes explain most: proved ones first, by the change that is
+ * certain, then the others by their change. Returns their number. */
 size_t comparison_reasons(const struct comparison *comparison,
 			  const struct comparison_row **ret_rows, size_t max);
 

@@ -254,11 +254,10 @@ int proof_measure_row(const struct comparison *comparison, enum compare_table ta
 /* ---- proofs ------------------------------------------------------------------------------------
  */
 
-/* scale: ns of wall time for one unit of the quantity. */
-static void decide(const struct comparison *comparison, struct compare_noise *noise, double scale,
-		   double wall)
+/* whole: the minimum effect is a part of it. */
+static void decide(const struct comparison *comparison, struct compare_noise *noise, double whole)
 {
-	const double effect = comparison->options.min_effect * wall;
+	const double effect = comparison->options.min_effect * whole;
 	const double level = 1 - comparison->options.confidence;
 	const double p = isnan(noise->p_adjusted) ? noise->p : noise->p_adjusted;
 
@@ -266,19 +265,18 @@ static void decide(const struct comparison *comparison, struct compare_noise *no
 	if (noise->source == NOISE_UNKNOWN || isnan(p))
 		return;
 	if (noise->has_interval && p <= level && (noise->low > 0 || noise->high < 0))
-		noise->proof = fabs(noise->estimate) * scale >= effect ? PROOF_PROVED : PROOF_SMALL;
-	else if (noise->has_interval && fmax(fabs(noise->low), fabs(noise->high)) * scale <= effect)
+		noise->proof = fabs(noise->estimate) >= effect ? PROOF_PROVED : PROOF_SMALL;
+	else if (noise->has_interval && fmax(fabs(noise->low), fabs(noise->high)) <= effect)
 		noise->proof = PROOF_NO_CHANGE;
 }
 
+/* The time of a row counts against the wall time, its count and mean against themselves: a kernel
+ * that is 3 % slower is slower, however little it runs. */
 static void decide_row(const struct comparison *comparison, struct comparison_row *row)
 {
-	const double wall = wall_of(comparison, source_of(comparison));
-	const struct compare_noise *count = &row->count_noise, *mean = &row->mean_noise;
-
-	decide(comparison, &row->value_noise, 1, wall);
-	decide(comparison, &row->count_noise, fmax(mean->base, mean->changed), wall);
-	decide(comparison, &row->mean_noise, fmax(count->base, count->changed), wall);
+	decide(comparison, &row->value_noise, wall_of(comparison, source_of(comparison)));
+	decide(comparison, &row->count_noise, row->count_noise.base);
+	decide(comparison, &row->mean_noise, row->mean_noise.base);
 }
 
 enum { QUANTITIES = 3 };
@@ -399,7 +397,7 @@ static int measure_total(const struct comparison *comparison,
 				(struct stats_sample){changed, comparison->changed.count},
 				&total->noise);
 	if (!error)
-		decide(comparison, &total->noise, 1, total->base);
+		decide(comparison, &total->noise, total->base);
 	free(base);
 	free(changed);
 	return error;
@@ -420,7 +418,7 @@ static int measure_batches(struct comparison *comparison)
 			&comparison->iteration.noise);
 	comparison->iteration.base = comparison->iteration.noise.base;
 	comparison->iteration.changed = comparison->iteration.noise.changed;
-	decide(comparison, &comparison->iteration.noise, 1, wall_of(comparison, NOISE_ITERATIONS));
+	decide(comparison, &comparison->iteration.noise, wall_of(comparison, NOISE_ITERATIONS));
 	return error;
 }
 

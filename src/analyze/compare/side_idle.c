@@ -7,7 +7,7 @@
  * Gives:    rows whose values add up to the idle time of their device
  * Owns:     nothing
  * Fails:    -ENOMEM
- * Why the keys have no line, thread or holder: a line that moved and a thread with another number
+ * Why the names have no line, thread or holder: a line that moved and a thread with another number
  *           are the same cause in the next build. Labels have them.
  */
 #include "analyze/compare/side.h"
@@ -47,36 +47,58 @@ static void append_place(struct string_builder *text, const char *word,
 		string_builder_appendf(text, " (%.200s:%u)", path_base(place->file), place->line);
 }
 
+/* A wait for a lock whose holder is not known is a wait for a lock too. */
+static enum verdict_kind event_of(const struct verdict_cause *cause)
+{
+	return cause->kind == VERDICT_THREAD_WAIT && cause->own_kind == VERDICT_LOCK ? VERDICT_LOCK
+										     : cause->kind;
+}
+
+/* Whether the object of a wait is part of the event, as a file is. */
+static bool has_object(const struct verdict_cause *cause, enum verdict_kind event)
+{
+	return cause->cause == CAUSE_BLOCKED && event != VERDICT_SLEEP && event != VERDICT_LOCK &&
+	       event != VERDICT_PYTHON_GIL && event != VERDICT_THREAD_WAIT;
+}
+
 /* The event in a name: "clFinish", "preempted by stress", "lock". */
 static void append_event(struct string_builder *text, const struct verdict_cause *cause)
 {
+	const enum verdict_kind event = event_of(cause);
 	char what[NAME_PATTERN_BYTES];
 
 	name_pattern(cause->what, what);
-	if (verdict_is_call(cause->kind) && *cause->what) {
+	if (verdict_is_call(event) && *cause->what) {
 		string_builder_appendf(text, "%.200s", cause->what);
-		if (cause->kind == VERDICT_COMMAND_BUFFER_FULL)
+		if (event == VERDICT_COMMAND_BUFFER_FULL)
 			string_builder_append(text, ", command buffer full,");
 		return;
 	}
-	append_words(text, verdict_kind_name(cause->kind));
-	if (cause->kind == VERDICT_PREEMPTED && *what)
+	append_words(text, verdict_kind_name(event));
+	if (event == VERDICT_PREEMPTED && *what)
 		string_builder_appendf(text, " by %s", what);
-	else if (*what && cause->cause == CAUSE_BLOCKED && cause->kind != VERDICT_SLEEP &&
-		 cause->kind != VERDICT_LOCK && cause->kind != VERDICT_PYTHON_GIL &&
-		 cause->kind != VERDICT_THREAD_WAIT)
+	else if (*what && has_object(cause, event))
 		string_builder_appendf(text, ", %s,", what);
 }
 
+/* Before the first command and after the last one, a program is in a hundred places once each. They
+ * are rows by event, so that the loop's rows are not tests among hundreds. */
 static void append_name(struct string_builder *text, const struct verdict_cause *cause,
 			bool is_label)
 {
+	const bool is_outside = cause->cause == CAUSE_NOTHING_TO_DO;
+
 	append_event(text, cause);
-	append_place(text, verdict_is_call(cause->kind) ? "called from " : "in ", &cause->place,
-		     is_label);
-	if (cause->is_after)
-		string_builder_append(text, " after the last command");
-	if (is_label && cause->other.function && cause->kind == VERDICT_LOCK)
+	if (is_outside)
+		string_builder_append(text, cause->is_after ? " after the last command"
+							    : " before the first command");
+	if (is_label || !is_outside)
+		append_place(text,
+			     is_outside                     ? "most in "
+			     : verdict_is_call(cause->kind) ? "called from "
+							    : "in ",
+			     &cause->place, is_label);
+	if (is_label && cause->other.function && event_of(cause) == VERDICT_LOCK)
 		append_place(text, "held in ", &cause->other, true);
 	else if (is_label && cause->other.function)
 		append_place(text, "for ", &cause->other, true);

@@ -186,8 +186,11 @@ static void say_means(const struct comparison_row *row, struct sentence *sentenc
 	const double base = mean_of(&row->base), changed = mean_of(&row->changed);
 
 	if (base > 0 && fabs(changed - base) >= base / 1000)
-		say(sentence, "%seach %s", sentence->length ? ", " : "",
-		    diff_signed_percent(changed - base, base).text);
+		say(sentence, "%seach %s%s", sentence->length ? ", " : "",
+		    diff_signed_percent(changed - base, base).text,
+		    row->mean_noise.proof == PROOF_PROVED && row->value_noise.proof != PROOF_PROVED
+			    ? " (proved)"
+			    : "");
 }
 
 static const char *match_words(const struct comparison_row *row)
