@@ -6,8 +6,8 @@
  * Gets:     recordings of two sides, a folder of accepted ones, or a program to record
  * Gives:    status 0 pass, 1 regression, 3 inconclusive or not comparable
  * Owns:     the limits, the summaries of the recordings, the comparison
- * Fails:    status 2, also if memory or a disk is full: status 1 means a regression and nothing else
- * Why:      docs/design/compare.md, section Gate
+ * Fails:    status 2, also if memory or a disk is full: status 1 means a regression and nothing
+ * else Why:      docs/design/compare.md, section Gate
  */
 #include "cli/command.h"
 
@@ -32,7 +32,10 @@
 #define DEFAULT_KEEP    20
 #define DEFAULT_WARM_UP 1
 
-enum { STATUS_REGRESSION = 1, STATUS_SKIP = 125 /* git bisect run: this commit cannot be judged */ };
+enum {
+	STATUS_REGRESSION = 1,
+	STATUS_SKIP = 125 /* git bisect run: this commit cannot be judged */
+};
 
 struct gate_values {
 	struct option_texts limits, base_env, new_env;
@@ -66,14 +69,12 @@ static const struct option_row gate_options[] = {
 	 offsetof(struct gate_values, outputs.json)},
 	{"junit", 0, OPTION_TEXT, "FILE", "write a JUnit report; - is stdout",
 	 offsetof(struct gate_values, outputs.junit)},
-	{"markdown", 0, OPTION_TEXT, "FILE",
-	 "write a comment for a pull request; - is stdout",
+	{"markdown", 0, OPTION_TEXT, "FILE", "write a comment for a pull request; - is stdout",
 	 offsetof(struct gate_values, outputs.markdown)},
 	{"annotations", 0, OPTION_TEXT, "KIND",
 	 "github: workflow commands on stdout; gitlab:FILE: a Code Quality report",
 	 offsetof(struct gate_values, outputs.annotations)},
-	{"bisect", 0, OPTION_FLAG, NULL,
-	 "for git bisect run: status 125 in place of 2 and 3",
+	{"bisect", 0, OPTION_FLAG, NULL, "for git bisect run: status 125 in place of 2 and 3",
 	 offsetof(struct gate_values, bisect)},
 	{"baseline", 0, OPTION_TEXT, "DIR",
 	 "compare with the accepted recordings of the same device and command in DIR",
@@ -81,16 +82,15 @@ static const struct option_row gate_options[] = {
 	{"accept", 0, OPTION_FLAG, NULL,
 	 "add the new recordings to DIR if they pass, or if it has none",
 	 offsetof(struct gate_values, accept)},
-	{"keep", 0, OPTION_NUMBER, "N",
-	 "accepted recordings per device and command (default 20)",
+	{"keep", 0, OPTION_NUMBER, "N", "accepted recordings per device and command (default 20)",
 	 offsetof(struct gate_values, keep)},
 	{"run", 0, OPTION_NUMBER, "N",
 	 "record N runs a side, base and new in turns, of the program after --",
 	 offsetof(struct gate_values, run)},
 	{"base-cmd", 0, OPTION_TEXT, "CMD", "command of the shell for base (default: the program)",
 	 offsetof(struct gate_values, base_cmd)},
-	{"base-env", 0, OPTION_TEXTS, "NAME=VALUE",
-	 "environment of base only; may be repeated", offsetof(struct gate_values, base_env)},
+	{"base-env", 0, OPTION_TEXTS, "NAME=VALUE", "environment of base only; may be repeated",
+	 offsetof(struct gate_values, base_env)},
 	{"new-env", 0, OPTION_TEXTS, "NAME=VALUE", "environment of new only; may be repeated",
 	 offsetof(struct gate_values, new_env)},
 	{"warm-up", 0, OPTION_NUMBER, "N", "pairs that are recorded first and ignored (default 1)",
@@ -564,9 +564,8 @@ static bool has_word(int argc, char **argv, const char *word)
 
 static int run_gate(const struct cli_command *command, int argc, char **argv)
 {
-	struct gate_job job = {.command = command,
-			       .turns = {.folder_fd = -1},
-			       .baseline = {.lock_fd = -1}};
+	struct gate_job job = {
+		.command = command, .turns = {.folder_fd = -1}, .baseline = {.lock_fd = -1}};
 	int status = STATUS_USAGE, kept;
 	bool is_bisect;
 
@@ -583,7 +582,7 @@ static int run_gate(const struct cli_command *command, int argc, char **argv)
 	if (finish_output(command->name, status) != status)
 		status = STATUS_USAGE;
 	return is_bisect && (status == STATUS_USAGE || status == STATUS_INCONCLUSIVE) ? STATUS_SKIP
-										       : status;
+										      : status;
 }
 
 const struct cli_command command_gate = {

@@ -7,9 +7,9 @@
  * Gives:    recordings of both sides: base new, new base, base new, …
  * Owns:     a folder of recordings; the running `duet record`
  * Fails:    a status, with the last lines that a failed program printed
- * Why a group of processes of its own: a signal to duet must end the recorder and the program before
- *           the folder is removed, whoever of them the terminal would have told
- * Why the order changes: if the second run of a pair is always slower, the sides get it equally often
+ * Why a group of processes of its own: a signal to duet must end the recorder and the program
+ * before the folder is removed, whoever of them the terminal would have told Why the order changes:
+ * if the second run of a pair is always slower, the sides get it equally often
  */
 #include "cli/compare/turns.h"
 
@@ -280,7 +280,8 @@ static int refuse_run(const struct turn *turn, int side, int status)
 
 	hide_progress();
 	if (WIFSIGNALED(status))
-		snprintf(text, sizeof(text), "run %" PRIu64 " (%s): duet record was killed by "
+		snprintf(text, sizeof(text),
+			 "run %" PRIu64 " (%s): duet record was killed by "
 			 "signal %s",
 			 turn->number, side_names[side], format_signal(WTERMSIG(status)).text);
 	else

@@ -31,8 +31,8 @@ struct turns {
 	size_t count[2];
 };
 
-/* Records all. Returns a status; messages are printed. STATUS_USAGE: a program failed, or duet could
- * not record. turns_close is needed in any case. */
+/* Records all. Returns a status; messages are printed. STATUS_USAGE: a program failed, or duet
+ * could not record. turns_close is needed in any case. */
 int turns_record(const struct cli_command *command, const struct turns_request *request,
 		 struct turns *ret_turns);
 void turns_close(struct turns *turns); /* removes recordings that are not kept */

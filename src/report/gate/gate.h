@@ -53,7 +53,7 @@ void gate_say_doubt(const struct gate_report *report, const struct gate_check *c
 		    struct sentence *sentence);
 /* "record about 3 more runs a side"; nothing if it is not known. */
 void gate_say_need(const struct gate_report *report, struct sentence *sentence);
-/* "10 and 10 runs in pairs, 98 % confidence" */
+/* "10 runs a side, in pairs, 98 % confidence" */
 void gate_say_basis(const struct gate_report *report, struct sentence *sentence);
 /* "+5.12 %", "+300 us", "+2": a value in the unit of the check's limit. */
 struct number gate_format_change(const struct gate_check *check, double value);

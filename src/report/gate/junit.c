@@ -22,7 +22,7 @@
 static void append_xml(struct string_builder *text, const char *value)
 {
 	static const struct byte_escape escapes[] = {
-		{'&', "&amp;"}, {'<', "&lt;"},  {'>', "&gt;"}, {'"', "&quot;"},
+		{'&', "&amp;"},   {'<', "&lt;"},   {'>', "&gt;"},  {'"', "&quot;"},
 		{'\'', "&apos;"}, {'\n', "&#10;"}, {'\t', "&#9;"}, {0, NULL},
 	};
 	struct string_builder safe = {0};
@@ -55,7 +55,7 @@ static void append_case(const char *name, const char *element, const char *messa
 	string_builder_appendf(text, "\" time=\"0\">\n      <%s message=\"", element);
 	append_xml(text, message);
 	string_builder_append(text, strcmp(element, "failure") == 0 ? "\" type=\"regression\"/>\n"
-								     : "\"/>\n");
+								    : "\"/>\n");
 	string_builder_append(text, "    </testcase>\n");
 }
 

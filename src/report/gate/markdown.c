@@ -75,9 +75,8 @@ static void append_table(const struct gate_report *report, struct string_builder
 	if (gate->is_refused || report->no_base)
 		return;
 	gate_say_basis(report, &basis);
-	string_builder_appendf(text,
-			       "| check | base | new | change | interval | limit | result |\n"
-			       "|---|--:|--:|--:|--:|--:|---|\n");
+	string_builder_appendf(text, "| check | base | new | change | interval | limit | result |\n"
+				     "|---|--:|--:|--:|--:|--:|---|\n");
 	for (size_t i = 0; i < gate->count; i++)
 		append_row(report, &gate->checks[i], text);
 	string_builder_append(text, "\n");

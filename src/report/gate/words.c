@@ -99,8 +99,7 @@ void gate_say_change(const struct gate_check *check, struct sentence *sentence)
 
 	say(sentence, "%s (%s", gate_format_change(check, change).text,
 	    gate_format_amount(check, noise->base).text);
-	say(sentence, " -> %s%s)", gate_format_amount(check, noise->changed).text,
-	    per_what(check));
+	say(sentence, " -> %s%s)", gate_format_amount(check, noise->changed).text, per_what(check));
 	if (is_measured && noise->has_interval) {
 		say(sentence, ", %s", gate_format_change(check, noise->low).text);
 		say(sentence, " to %s", gate_format_change(check, noise->high).text);
@@ -160,30 +159,36 @@ void gate_say_need(const struct gate_report *report, struct sentence *sentence)
 {
 	const struct gate *gate = report->gate;
 	const size_t base = gate->more_base, changed = gate->more_changed;
-	const bool is_paired = gate->comparison->is_paired;
+	const size_t more = base > changed ? base : changed;
 
-	if (!base && !changed)
+	if (!more)
 		return;
-	if (is_paired || base == changed)
-		say(sentence, "record %zu more %s a side", base > changed ? base : changed,
-		    format_noun(base > changed ? base : changed, "run", "runs"));
+	if (gate->comparison->is_paired || base == changed)
+		say(sentence, "record about %zu more %s a side", more,
+		    format_noun(more, "run", "runs"));
 	else if (!base)
-		say(sentence, "record %zu more new %s", changed,
+		say(sentence, "record about %zu more new %s", changed,
 		    format_noun(changed, "run", "runs"));
 	else if (!changed)
-		say(sentence, "record %zu more %s of BASE", base, format_noun(base, "run", "runs"));
+		say(sentence, "record about %zu more %s of BASE", base,
+		    format_noun(base, "run", "runs"));
 	else
-		say(sentence, "record %zu more runs of BASE and %zu more new ones", base, changed);
+		say(sentence, "record about %zu more runs of BASE and %zu more new ones", base,
+		    changed);
 }
 
 void gate_say_basis(const struct gate_report *report, struct sentence *sentence)
 {
 	const struct comparison *comparison = report->gate->comparison;
+	const size_t base = comparison->base.count, changed = comparison->changed.count;
 
-	say(sentence, "%zu and %zu %s%s, %.4g %% confidence", comparison->base.count,
-	    comparison->changed.count,
-	    comparison->base.count == 1 && comparison->changed.count == 1 ? "run" : "runs",
-	    comparison->is_paired ? " in pairs" : "", comparison->options.confidence * 100);
+	if (base == changed)
+		say(sentence, "%zu %s a side%s", base, format_noun(base, "run", "runs"),
+		    comparison->is_paired ? ", in pairs" : "");
+	else
+		say(sentence, "%zu %s of BASE and %zu new", base, format_noun(base, "run", "runs"),
+		    changed);
+	say(sentence, ", %.4g %% confidence", comparison->options.confidence * 100);
 }
 
 static size_t count_outcome(const struct gate *gate, enum gate_outcome outcome)

@@ -37,10 +37,10 @@ const char *gate_outcome_name(enum gate_outcome outcome)
 static enum compare_table table_of(enum gate_quantity quantity)
 {
 	static const enum compare_table tables[GATE_QUANTITIES] = {
-		[GATE_WALL] = COMPARE_TABLES,      [GATE_BUSY] = COMPARE_BUSY,
-		[GATE_IDLE] = COMPARE_IDLE,        [GATE_ITERATION] = COMPARE_TABLES,
-		[GATE_KERNEL] = COMPARE_BUSY,      [GATE_COPY] = COMPARE_BUSY,
-		[GATE_CAUSE] = COMPARE_IDLE,       [GATE_API] = COMPARE_API,
+		[GATE_WALL] = COMPARE_TABLES, [GATE_BUSY] = COMPARE_BUSY,
+		[GATE_IDLE] = COMPARE_IDLE,   [GATE_ITERATION] = COMPARE_TABLES,
+		[GATE_KERNEL] = COMPARE_BUSY, [GATE_COPY] = COMPARE_BUSY,
+		[GATE_CAUSE] = COMPARE_IDLE,  [GATE_API] = COMPARE_API,
 		[GATE_RANGE] = COMPARE_RANGE,
 	};
 
@@ -150,8 +150,7 @@ static int add_row(struct gate *gate, const struct gate_limit *limit,
 
 	if (check.noise.source == NOISE_UNKNOWN)
 		fill_unknown(gate->comparison, row, limit->part, &check.noise);
-	check.is_iteration =
-		check.noise.source != NOISE_UNKNOWN && has_one_run(gate->comparison);
+	check.is_iteration = check.noise.source != NOISE_UNKNOWN && has_one_run(gate->comparison);
 	return add_check(gate, check);
 }
 
@@ -202,8 +201,7 @@ static int add_groups(struct gate *gate, const struct gate_limit *limit)
 
 static int add_rows(struct gate *gate, const struct gate_limit *limit)
 {
-	const struct comparison_table *table =
-		&gate->comparison->tables[table_of(limit->quantity)];
+	const struct comparison_table *table = &gate->comparison->tables[table_of(limit->quantity)];
 	int error = 0;
 
 	for (size_t i = 0; i < table->count && !error; i++)
@@ -215,8 +213,7 @@ static int add_rows(struct gate *gate, const struct gate_limit *limit)
 /* A near name, or the largest ones. */
 static int refuse_name(const struct gate *gate, const struct gate_limit *limit)
 {
-	const struct comparison_table *table =
-		&gate->comparison->tables[table_of(limit->quantity)];
+	const struct comparison_table *table = &gate->comparison->tables[table_of(limit->quantity)];
 	const char **names = calloc(table->count + 1, sizeof(*names)), *near;
 	struct string_builder text = {0};
 	size_t count = 0;
@@ -230,7 +227,8 @@ static int refuse_name(const struct gate *gate, const struct gate_limit *limit)
 		string_builder_appendf(&text, "; did you mean '%s'?", near);
 	else if (count)
 		for (size_t i = 0; i < count && i < NAMES_SHOWN; i++)
-			string_builder_appendf(&text, "%s'%.100s'", i ? ", " : "; there is ", names[i]);
+			string_builder_appendf(&text, "%s'%.100s'", i ? ", " : "; there is ",
+					       names[i]);
 	error = error_set(-EINVAL, "limit '%s': neither side has %s '%s'%s", limit->text,
 			  gate_quantity_name(limit->quantity), limit->name,
 			  string_builder_text(&text));

@@ -48,10 +48,10 @@ struct gate_check {
 struct gate {
 	const struct comparison *comparison; /* borrowed */
 	bool is_refused;                     /* not comparable: there are no checks */
-	bool is_same; /* both sides are the same recordings: nothing is decided */
+	bool is_same;              /* both sides are the same recordings: nothing is decided */
 	struct gate_check *checks; /* owned; in the order of the limits */
 	size_t count, capacity;
-	enum gate_outcome outcome; /* of all checks */
+	enum gate_outcome outcome;      /* of all checks */
 	size_t more_base, more_changed; /* runs to add for the inconclusive checks; 0: none */
 };
 

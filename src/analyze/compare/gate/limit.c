@@ -7,8 +7,8 @@
  * Gives:    a limit
  * Owns:     the texts of the limit
  * Fails:    -EINVAL with the expression, what was expected, and an example
- * Why from the end: names of kernels contain blanks, signs and colons, so only the amount at the end
- *           and the word before it have a fixed place
+ * Why from the end: names of kernels contain blanks, signs and colons, so only the amount at the
+ * end and the word before it have a fixed place
  */
 #include "analyze/compare/gate/limit.h"
 
@@ -175,8 +175,8 @@ static int refuse_quantity(const char *text, int error)
 				 "kernel:, copy:, idle:, api: and range:, " EXAMPLES,
 				 text);
 	if (error == -EDESTADDRREQ)
-		return error_set(-EINVAL,
-				 "limit '%s': a name must follow the quantity, " EXAMPLES, text);
+		return error_set(-EINVAL, "limit '%s': a name must follow the quantity, " EXAMPLES,
+				 text);
 	return error_set(-EINVAL,
 			 "limit '%s': it must begin with wall, busy, idle, iteration, kernel:NAME, "
 			 "copy:NAME, idle:NAME, api:NAME or range:NAME, " EXAMPLES,
@@ -205,9 +205,10 @@ static int check_limit(const char *text, struct gate_limit *limit)
 				 "'kernel:gemm* count +0'",
 				 text);
 	if (limit->part != GATE_COUNT && limit->unit == GATE_TIMES)
-		return error_set(-EINVAL,
-				 "limit '%s': the amount needs a unit: %%, ns, us, ms or s, " EXAMPLES,
-				 text);
+		return error_set(
+			-EINVAL,
+			"limit '%s': the amount needs a unit: %%, ns, us, ms or s, " EXAMPLES,
+			text);
 	return 0;
 }
 
@@ -233,9 +234,10 @@ int gate_limit_parse(const char *text, struct gate_limit *ret_limit)
 	if (!limit.text)
 		return error_set(-ENOMEM, "out of memory");
 	if (!sign || parse_amount(sign + 1, *sign == '-', &limit))
-		error = error_set(-EINVAL,
-				  "limit '%s': it must end with a sign, a number and a unit, " EXAMPLES,
-				  text);
+		error = error_set(
+			-EINVAL,
+			"limit '%s': it must end with a sign, a number and a unit, " EXAMPLES,
+			text);
 	else
 		error = parse_head(text, sign, &limit);
 	if (error) {
