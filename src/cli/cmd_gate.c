@@ -7,7 +7,7 @@
  * Gives:    status 0 pass, 1 regression, 3 inconclusive or not comparable
  * Owns:     the limits, the summaries of the recordings, the comparison
  * Fails:    status 2, also if memory or a disk is full: status 1 means a regression and nothing
- * else Why:      docs/design/compare.md, section Gate
+ * else Why:      docs/design/gate.md
  */
 #include "cli/command.h"
 
@@ -493,6 +493,33 @@ static int judge(struct gate_job *job)
 	return status;
 }
 
+static bool is_new_run(const struct gate_job *job, const struct compare_side *side)
+{
+	for (size_t i = 0; i < job->changed.count; i++)
+		if (strcmp(job->changed.runs[i]->facts.content, side->facts.content) == 0)
+			return true;
+	return false;
+}
+
+/* A job that is repeated finds its own recordings among the accepted ones: they are no base for
+ * themselves. If no others are there, the gate says so. */
+static void leave_out_new(struct gate_job *job)
+{
+	struct compare_sides *base = &job->base;
+	size_t others = 0, kept = 0;
+
+	for (size_t i = 0; i < base->count; i++)
+		others += !is_new_run(job, base->runs[i]);
+	for (size_t i = 0; others && i < base->count; i++) {
+		if (is_new_run(job, base->runs[i]))
+			side_free(base->runs[i]);
+		else
+			base->runs[kept++] = base->runs[i];
+	}
+	if (others)
+		base->count = kept;
+}
+
 static int compare_runs(struct gate_job *job)
 {
 	int status = record_runs(job);
@@ -506,8 +533,10 @@ static int compare_runs(struct gate_job *job)
 	if (job->values.baseline && !job->baseline.count)
 		return report_no_base(job);
 	status = read_base(job);
-	if (job->values.baseline)
+	if (job->values.baseline) {
 		baseline_unlock(&job->baseline);
+		leave_out_new(job);
+	}
 	return status == STATUS_DONE ? judge(job) : status;
 }
 
@@ -579,8 +608,8 @@ static int run_gate(const struct cli_command *command, int argc, char **argv)
 	else
 		status = run_job(&job, kept, argv);
 	close_job(&job);
-	if (finish_output(command->name, status) != status)
-		status = STATUS_USAGE;
+	if (finish_output(command->name, STATUS_DONE) != STATUS_DONE)
+		status = STATUS_USAGE; /* a failed write has status 1 otherwise */
 	return is_bisect && (status == STATUS_USAGE || status == STATUS_INCONCLUSIVE) ? STATUS_SKIP
 										      : status;
 }

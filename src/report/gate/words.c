@@ -173,8 +173,8 @@ void gate_say_need(const struct gate_report *report, struct sentence *sentence)
 		say(sentence, "record about %zu more %s of BASE", base,
 		    format_noun(base, "run", "runs"));
 	else
-		say(sentence, "record about %zu more runs of BASE and %zu more new ones", base,
-		    changed);
+		say(sentence, "record about %zu more %s of BASE and %zu more new", base,
+		    format_noun(base, "run", "runs"), changed);
 }
 
 void gate_say_basis(const struct gate_report *report, struct sentence *sentence)
@@ -243,10 +243,13 @@ void gate_say_result(const struct gate_report *report, struct sentence *sentence
 		say(sentence, "REGRESSION: ");
 		say_regressions(report, sentence);
 	} else if (gate->outcome == GATE_INCONCLUSIVE) {
-		say(sentence, "INCONCLUSIVE: %zu of %zu %s cannot be decided", doubts, gate->count,
-		    format_noun(gate->count, "check", "checks"));
+		if (gate->count == 1)
+			say(sentence, "INCONCLUSIVE: the check cannot be decided");
+		else
+			say(sentence, "INCONCLUSIVE: %zu of %zu checks cannot be decided", doubts,
+			    gate->count);
 		if (gate->is_same)
-			say(sentence, ", both sides are the same recordings");
+			say(sentence, ": both sides are the same recordings");
 		else if (gate->more_base || gate->more_changed)
 			say(sentence, "; ");
 		if (!gate->is_same)

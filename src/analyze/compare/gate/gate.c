@@ -278,7 +278,7 @@ static void decide(const struct gate *gate, struct gate_check *check)
 		check->doubt = GATE_ROW_IS_NEW;
 	else if (check->row && check->limit->part != GATE_TOTAL && !check->row->changed.count)
 		check->doubt = GATE_ROW_IS_GONE;
-	else if (gate->is_same && check->outcome != GATE_INCONCLUSIVE)
+	else if (gate->is_same)
 		check->doubt = GATE_NO_NOISE;
 	if (check->doubt != GATE_CERTAIN)
 		check->outcome = GATE_INCONCLUSIVE;
