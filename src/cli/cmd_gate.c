@@ -501,8 +501,8 @@ static bool is_new_run(const struct gate_job *job, const struct compare_side *si
 	return false;
 }
 
-/* A job that is repeated finds its own recordings among the accepted ones: they are no base for
- * themselves. If no others are there, the gate says so. */
+/* A job that is repeated finds its own recordings among the accepted ones: they must not be their
+ * own base. If no others are there, the gate says so. */
 static void leave_out_new(struct gate_job *job)
 {
 	struct compare_sides *base = &job->base;

@@ -39,7 +39,7 @@ enum {
 	SIDE_NEW,
 	SIDES,
 	PATIENCE_SECONDS = 10, /* for a recorder that was asked to end */
-	TAIL_BYTES = 2000      /* of a failed program's output */
+	TAIL_BYTES = 2000      /* last bytes of the output of a failed program */
 };
 
 static const char *const side_names[SIDES] = {"base", "new"};
@@ -48,7 +48,7 @@ struct turn {
 	const struct cli_command *command;
 	const struct turns_request *request;
 	struct turns *turns;
-	uint64_t number, total; /* of all runs */
+	uint64_t number, total; /* counts runs of both sides */
 	char *log;              /* owned: path of the program's output */
 };
 

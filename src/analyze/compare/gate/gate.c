@@ -88,7 +88,7 @@ static bool has_one_run(const struct comparison *comparison)
 	return comparison->base.count == 1 && comparison->changed.count == 1;
 }
 
-/* Of one run a side, the iterations have the values. */
+/* If each side is one run, the iterations have the values. */
 static int add_total(struct gate *gate, const struct gate_limit *limit)
 {
 	const struct comparison *comparison = gate->comparison;
@@ -154,7 +154,8 @@ static int add_row(struct gate *gate, const struct gate_limit *limit,
 	return add_check(gate, check);
 }
 
-/* ---- what a limit names ---------------------------------------------------------------------- */
+/* ---- rows of a limit --------------------------------------------------------------------------
+ */
 
 static bool is_of_quantity(const struct gate_limit *limit, const struct comparison_row *row)
 {
@@ -270,7 +271,7 @@ static int adjust(struct gate *gate)
 	return error;
 }
 
-/* A mean or a count of a row that a side lacks is no number. */
+/* A row that a side lacks has neither a mean nor a count there. */
 static void decide(const struct gate *gate, struct gate_check *check)
 {
 	gate_decide(check, gate->comparison->options.confidence);

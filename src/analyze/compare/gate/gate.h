@@ -35,7 +35,7 @@ enum gate_doubt {
 /* A limit applied to a total, to a group of rows, or to one row. */
 struct gate_check {
 	const struct gate_limit *limit;
-	const char *name;                 /* of the row or group, or the quantity's word */
+	const char *name; /* label of the row or group, or the word of the quantity */
 	const struct comparison_row *row; /* NULL: a total or a group */
 	struct compare_noise noise;       /* p_adjusted: over all checks of the gate */
 	double allowed;                   /* in the unit of the values */

@@ -183,7 +183,7 @@ static int refuse_quantity(const char *text, int error)
 			 text);
 }
 
-/* ---- what fits together ---------------------------------------------------------------------- */
+/* ---- consistency ----------------------------------------------------------------------------- */
 
 static int check_limit(const char *text, struct gate_limit *limit)
 {
