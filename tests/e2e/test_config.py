@@ -317,7 +317,7 @@ LEFT_OUT = "applies to the collector cpu, which --collect or --all does not incl
 MISTAKES = [
     ("outptu: 'x'", [], "1:1: unknown field 'outptu'; did you mean 'output'?"),
     ("nothing: 1", [], "1:1: unknown field 'nothing'; there are: output, command, pid, all, user, preload, collect, frequency, "
-                       "event, stacks, duration, keep, max_size, archive, verbose, flush_interval, max_memory, device, system, nvidia, drm"),
+                       "event, stacks, duration, keep, max_size, archive, verbose, flush_interval, max_memory, device, system, nvidia, drm, gate"),
     ("\n  frequency: fast", [], "2:14: 'frequency' takes a whole number from 0 to 18446744073709551615, not fast"),
     ("stacks: pyton", [], "1:9: 'stacks' takes all, native, python or none, not pyton; did you mean python?"),
     ("stacks: 'all'", [], "1:9: 'stacks' takes all, native, python or none, not 'all'; did you mean all, without quotes?"),

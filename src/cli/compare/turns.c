@@ -7,9 +7,10 @@
  * Gives:    recordings of both sides: base new, new base, base new, …
  * Owns:     a folder of recordings; the running `duet record`
  * Fails:    a status, with the last lines that a failed program printed
- * Why a group of processes of its own: a signal to duet must end the recorder and the program
- * before the folder is removed, whoever of them the terminal would have told Why the order changes:
- * if the second run of a pair is always slower, the sides get it equally often
+ * Why a group of processes of its own: a signal must end the recorder and the program before duet
+ *           removes their folder. The terminal sends its signals to the group of duet only
+ * Why the order changes: if the second run of a pair is always slower, both sides get it equally
+ *           often
  */
 #include "cli/compare/turns.h"
 

@@ -51,7 +51,7 @@ struct gate {
 	bool is_same;              /* both sides are the same recordings: nothing is decided */
 	struct gate_check *checks; /* owned; in the order of the limits */
 	size_t count, capacity;
-	enum gate_outcome outcome;      /* of all checks */
+	enum gate_outcome outcome;      /* the worst of the checks */
 	size_t more_base, more_changed; /* runs to add for the inconclusive checks; 0: none */
 };
 
