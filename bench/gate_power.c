@@ -76,7 +76,7 @@ static void draw_slow(uint64_t *state, const struct compare_sides *base,
 	}
 }
 
-static int judge(const struct draw *draw, struct tally *tally)
+static int judge(const struct draw *draw, const char *expression, struct tally *tally)
 {
 	const struct comparison_sides base = {draw->base, draw->runs};
 	const struct comparison_sides changed = {draw->changed, draw->runs};
@@ -85,7 +85,7 @@ static int judge(const struct draw *draw, struct tally *tally)
 	struct gate_limit limit;
 	struct gate *gate;
 
-	if (gate_limit_parse("wall +2 %", &limit) ||
+	if (gate_limit_parse(expression, &limit) ||
 	    comparison_new(&base, &changed, &options, &comparison) ||
 	    gate_new(comparison, &limit, 1, true, &gate))
 		return -1;
@@ -106,16 +106,21 @@ static int compare_doubles(const void *left, const void *right)
 	return (a > b) - (a < b);
 }
 
-static void print_walls(const char *name, const struct compare_sides *sides)
+static void print_quartiles(const char *name, const char *quantity,
+			    const struct compare_sides *sides, bool is_iteration)
 {
-	double walls[1000];
+	double values[1000];
 	size_t count = 0;
 
-	for (; count < sides->count && count < ARRAY_COUNT(walls); count++)
-		walls[count] = (double)sides->runs[count]->wall_ns / 1e6;
-	qsort(walls, count, sizeof(*walls), compare_doubles);
-	printf("%s: %zu runs, wall median %.1f ms, quartiles %.1f and %.1f ms\n", name, count,
-	       walls[count / 2], walls[count / 4], walls[count * 3 / 4]);
+	for (; count < sides->count && count < ARRAY_COUNT(values); count++) {
+		const struct compare_side *run = sides->runs[count];
+
+		values[count] =
+			(double)(is_iteration ? run->iterations.median_ns : run->wall_ns) / 1e6;
+	}
+	qsort(values, count, sizeof(*values), compare_doubles);
+	printf("%s: %zu runs, %s: median %.3f ms, quartiles %.3f and %.3f ms\n", name, count,
+	       quantity, values[count / 2], values[count / 4], values[count * 3 / 4]);
 }
 
 static int read_pool(const char *folder, const char *name, struct compare_sides *ret_sides)
@@ -132,33 +137,44 @@ static int read_pool(const char *folder, const char *name, struct compare_sides 
 	status = compare_sides_read(&command, (const char *const *)found.gl_pathv, found.gl_pathc,
 				    &request, ret_sides);
 	globfree(&found);
-	if (status == STATUS_DONE)
-		print_walls(name, ret_sides);
+	if (status == STATUS_DONE) {
+		print_quartiles(name, "wall", ret_sides, false);
+		print_quartiles(name, "iteration", ret_sides, true);
+	}
 	return status;
 }
 
-static int measure(const char *name, const struct compare_sides *base,
+static int measure(const char *limit, const struct compare_sides *base,
 		   const struct compare_sides *slow, size_t gates, size_t runs)
 {
-	struct draw draw = {.runs = runs};
+	static struct draw draw;
 	struct tally tally = {{0}};
 	uint64_t state = 1;
 
+	draw.runs = runs;
 	for (size_t i = 0; i < gates; i++) {
 		if (slow)
 			draw_slow(&state, base, slow, &draw);
 		else
 			draw_equal(&state, base, &draw);
-		if (judge(&draw, &tally))
+		if (judge(&draw, limit, &tally))
 			return -1;
 	}
-	printf("%s: %zu gates of %zu runs a side: pass %.1f %%, regression %.1f %%, inconclusive "
+	printf("  limit '%s': %zu gates of %zu runs a side: pass %.1f %%, regression %.1f %%, "
+	       "inconclusive "
 	       "%.1f %%; %zu in pairs; mean width of the interval %.2f %%\n",
-	       name, gates, runs, (double)tally.outcomes[GATE_PASS] * 100 / (double)gates,
+	       limit, gates, runs, (double)tally.outcomes[GATE_PASS] * 100 / (double)gates,
 	       (double)tally.outcomes[GATE_REGRESSION] * 100 / (double)gates,
 	       (double)tally.outcomes[GATE_INCONCLUSIVE] * 100 / (double)gates, tally.paired,
 	       tally.width * 100 / (double)gates);
 	return 0;
+}
+
+static int measure_limits(const struct compare_sides *base, const struct compare_sides *slow,
+			  size_t gates, size_t runs)
+{
+	return measure("wall +2 %", base, slow, gates, runs) ||
+	       measure("iteration +2 %", base, slow, gates, runs);
 }
 
 int main(int argc, char **argv)
@@ -173,11 +189,11 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	if (read_pool(argv[1], "base", &base) || base.count < 2 * runs ||
-	    measure("no change", &base, NULL, gates, runs))
+	    measure_limits(&base, NULL, gates, runs))
 		return 1;
 	for (size_t i = 0; i < ARRAY_COUNT(slower); i++) {
 		if (read_pool(argv[1], slower[i], &slow) || slow.count < runs ||
-		    measure(slower[i], &base, &slow, gates, runs))
+		    measure_limits(&base, &slow, gates, runs))
 			return 1;
 		compare_sides_fini(&slow);
 	}

@@ -4,6 +4,7 @@
 
 Most recordings are described (tests/checker/description.h), so that their times are exact.
 """
+import glob
 import json
 import os
 import re
@@ -154,6 +155,15 @@ with t.case("--bisect: 125 for what cannot be judged"):
     checked(SKIP, "--bisect", base()[0], "--new", t.path("absent"))
     checked(SKIP, "--bisect", "--no-such-option")
     t.equal(document(SKIP, "--bisect", *short)["status"], SKIP, "status in the document")
+
+with t.case("traces of any content end with a status of the gate"):
+    golden = sorted(glob.glob(os.path.join(ROOT, "tests", "golden", "trace", "*.duet")))
+    limits = [word for limit in ("wall +2 %", "busy +1 %", "idle +1us", "iteration +1 %") for word in ("--limit", limit)]
+    for path in golden[::max(1, len(golden) // 8)]:
+        for other in (path, golden[0]):
+            result = gate("--force", *limits, path, "--new", other)
+            t.true(result.status in (PASS, REGRESSION, USAGE, INCONCLUSIVE), f"{result.status}: {path} {other}")
+            t.equal(bool(result.stdout), result.status != USAGE, f"text of {path} {other}")
 
 # ---- limits ----
 

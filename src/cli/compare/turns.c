@@ -182,12 +182,17 @@ static void run_record(const struct turn *turn, int side, const char *output)
 
 static const int ending_signals[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
+/* A signal that the caller ignores, as under nohup, is not waited for. */
 static void block_signals(sigset_t *ret_set, sigset_t *ret_before)
 {
+	struct sigaction action;
+
 	sigemptyset(ret_set);
 	sigaddset(ret_set, SIGCHLD);
 	for (size_t i = 0; i < ARRAY_COUNT(ending_signals); i++)
-		sigaddset(ret_set, ending_signals[i]);
+		if (sigaction(ending_signals[i], NULL, &action) == 0 &&
+		    action.sa_handler != SIG_IGN)
+			sigaddset(ret_set, ending_signals[i]);
 	sigprocmask(SIG_BLOCK, ret_set, ret_before);
 }
 

@@ -16,6 +16,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "report/diff/diff.h"
 
 const char *gate_result_word(const struct gate_report *report)
@@ -28,6 +29,14 @@ const char *gate_result_word(const struct gate_report *report)
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
+/* Times of damaged recordings may be of any size. */
+static struct number format_signed(double ns)
+{
+	return diff_signed_duration(ns >= 0x1p63    ? INT64_MAX
+				    : ns <= -0x1p63 ? -INT64_MAX
+						    : (int64_t)ns);
+}
+
 struct number gate_format_change(const struct gate_check *check, double value)
 {
 	struct number number;
@@ -39,7 +48,7 @@ struct number gate_format_change(const struct gate_check *check, double value)
 	}
 	if (check->limit->unit == GATE_PERCENT && check->noise.base > 0)
 		return diff_signed_percent(value, check->noise.base);
-	return diff_signed_duration((int64_t)value);
+	return format_signed(value);
 }
 
 struct number gate_format_limit(const struct gate_limit *limit)
@@ -53,7 +62,7 @@ struct number gate_format_limit(const struct gate_limit *limit)
 	else if (fabs(limit->amount) < 1)
 		snprintf(number.text, sizeof(number.text), "+0");
 	else
-		return diff_signed_duration((int64_t)limit->amount);
+		return format_signed(limit->amount);
 	return number;
 }
 
@@ -62,7 +71,7 @@ struct number gate_format_amount(const struct gate_check *check, double value)
 	struct number number;
 
 	if (check->limit->part != GATE_COUNT)
-		return format_duration(value > 0 ? (uint64_t)value : 0);
+		return format_duration(round_saturated(value));
 	snprintf(number.text, sizeof(number.text), "%.6g", value);
 	return number;
 }

@@ -31,7 +31,7 @@ const char *gate_outcome_name(enum gate_outcome outcome)
 					    [GATE_REGRESSION] = "regression",
 					    [GATE_INCONCLUSIVE] = "inconclusive"};
 
-	return names[outcome];
+	return array_text(names, ARRAY_COUNT(names), outcome, "unknown");
 }
 
 static enum compare_table table_of(enum gate_quantity quantity)

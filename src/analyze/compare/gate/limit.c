@@ -45,12 +45,12 @@ static const struct limit_unit units[] = {
 
 const char *gate_quantity_name(enum gate_quantity quantity)
 {
-	return quantity_names[quantity];
+	return array_text(quantity_names, ARRAY_COUNT(quantity_names), quantity, "unknown");
 }
 
 const char *gate_part_name(enum gate_part part)
 {
-	return part_names[part];
+	return array_text(part_names, ARRAY_COUNT(part_names), part, "unknown");
 }
 
 /* ---- pieces of the expression ---------------------------------------------------------------- */
