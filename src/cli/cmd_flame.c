@@ -25,7 +25,7 @@
 #include "base/error.h"
 #include "base/format.h"
 #include "base/string.h"
-#include "cli/graph.h"
+#include "cli/picture/graph.h"
 #include "cli/output.h"
 #include "cli/selection.h"
 #include "flame/drawing.h"

@@ -23,7 +23,7 @@
 #include "analyze/observer.h"
 #include "base/cleanup.h"
 #include "base/number.h"
-#include "cli/graph.h"
+#include "cli/picture/graph.h"
 #include "analyze/analysis.h"
 #include "cli/output.h"
 #include "cli/selection.h"

@@ -42,6 +42,7 @@ static const struct verb verbs[] = {
 	{"flamescope", &command_flamescope},
 	{"view", &command_view},
 	{"diff", &command_diff},
+	{"gate", &command_gate},
 	{"archive", &command_archive},
 	{"import", &command_import},
 };

@@ -54,6 +54,7 @@ static const struct unit duration_units[] = {
 static const char *const expectations[] = {
 	[OPTION_FLAG] = "true or false",
 	[OPTION_SWITCH] = "true or false",
+	[OPTION_TEXTS] = "at most 64 values",
 	[OPTION_NUMBER] = "a whole number such as 10",
 	[OPTION_SIZE] = "a size in bytes such as 4096, 64K, 64M, 2G or 1T",
 	[OPTION_DURATION] = "a time such as 5 (seconds), 2.5, 100ms, 3us, 20ns, 2m or 1h",
@@ -237,6 +238,14 @@ static int set_number(const struct option_row *row, const char *text, void *plac
 	return error;
 }
 
+static int add_text(const char *text, struct option_texts *texts)
+{
+	if (texts->count == MAX_OPTION_TEXTS)
+		return -EINVAL;
+	texts->texts[texts->count++] = text;
+	return 0;
+}
+
 int option_set(const struct option_row *row, const char *text, void *values)
 {
 	void *place = (char *)values + row->offset;
@@ -244,6 +253,8 @@ int option_set(const struct option_row *row, const char *text, void *values)
 
 	if (is_flag(row->type))
 		error = set_flag(row, text, place);
+	else if (row->type == OPTION_TEXTS)
+		error = add_text(text, place);
 	else if (!is_text(row->type))
 		error = set_number(row, text, place);
 	else if (is_good_text(row->type, text))
@@ -513,6 +524,8 @@ void option_clear(const struct option_row *row, void *values)
 		*(bool *)place = false;
 	else if (row->type == OPTION_SWITCH)
 		*(enum option_switch *)place = SWITCH_UNSET;
+	else if (row->type == OPTION_TEXTS)
+		((struct option_texts *)place)->count = 0;
 	else if (is_text(row->type))
 		*(const char **)place = NULL;
 	else
@@ -533,9 +546,17 @@ bool option_is_set(const struct option_row *row, const void *values)
 		return *(const bool *)place;
 	if (row->type == OPTION_SWITCH)
 		return *(const enum option_switch *)place != SWITCH_UNSET;
+	if (row->type == OPTION_TEXTS)
+		return ((const struct option_texts *)place)->count > 0;
 	if (is_text(row->type))
 		return *(const char *const *)place;
 	return *(const uint64_t *)place != OPTION_UNSET;
+}
+
+static void format_texts(const struct option_texts *texts, struct string_builder *text)
+{
+	for (size_t i = 0; i < texts->count; i++)
+		string_builder_appendf(text, "%s%s", i ? "," : "", texts->texts[i]);
 }
 
 /* In the largest unit of which it is a whole number. */
@@ -560,6 +581,8 @@ void option_format(const struct option_row *row, const void *values, struct stri
 	else if (row->type == OPTION_SWITCH)
 		string_builder_append(
 			text, *(const enum option_switch *)place == SWITCH_ON ? "true" : "false");
+	else if (row->type == OPTION_TEXTS)
+		format_texts(place, text);
 	else if (is_text(row->type))
 		string_builder_append(text, *(const char *const *)place);
 	else if (row->type == OPTION_NUMBER)

@@ -21,7 +21,8 @@ enum option_type {
 	OPTION_SWITCH,   /* enum option_switch: on, or off by --no-NAME, which overrides a
 			    configuration file */
 	OPTION_TEXT,     /* const char *, points into argv; the last one counts */
-	OPTION_LIST,     /* the same; words separated by commas */
+	OPTION_TEXTS,    /* struct option_texts: may be repeated, every one counts */
+	OPTION_LIST,     /* one text; words separated by commas */
 	OPTION_NUMBER,   /* uint64_t */
 	OPTION_SIZE,     /* uint64_t bytes: 10, 4K, 64M, 2G, 1T (powers of 1024) */
 	OPTION_DURATION, /* uint64_t ns: 5, 2.5, 5s, 100ms, 3us, 20ns, 2m, 1h; a bare number: s */
@@ -31,6 +32,14 @@ enum option_type {
 };
 
 enum option_switch { SWITCH_UNSET, SWITCH_ON, SWITCH_OFF };
+
+enum { MAX_OPTION_TEXTS = 64 };
+
+/* The texts of an option in their order; they point into argv. */
+struct option_texts {
+	const char *texts[MAX_OPTION_TEXTS];
+	size_t count;
+};
 
 /* A number, size or time that is not set. */
 #define OPTION_UNSET UINT64_MAX

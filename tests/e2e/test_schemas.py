@@ -102,6 +102,6 @@ with t.case("report of a loop that waits for another device"):
 
 with t.case("every schema that a document names is in docs"):
     names = {os.path.basename(path)[:-len(".schema.json")] for path in glob.glob(os.path.join(ROOT, "docs", "*.schema.json"))}
-    t.equal(names, {"list", "doctor", "info", "info-batch", "report", "export", "diff", "series"}, "docs/*.schema.json")
+    t.equal(names, {"list", "doctor", "info", "info-batch", "report", "export", "diff", "series", "gate"}, "docs/*.schema.json")
 
 t.end()

@@ -12,6 +12,7 @@
 #include "analyze/analysis.h"
 #include "analyze/clocks.h"
 #include "analyze/collectors.h"
+#include "analyze/compare/gate/gate.h"
 #include "analyze/iterations/iterations.h"
 #include "analyze/text/findings.h"
 #include "analyze/verdict/verdict.h"
@@ -50,6 +51,9 @@
 	TABLE(commands_state_name)      \
 	TABLE(finding_id)               \
 	TABLE(flame_class_word)         \
+	TABLE(gate_outcome_name)        \
+	TABLE(gate_part_name)           \
+	TABLE(gate_quantity_name)       \
 	TABLE(guest_function_name)      \
 	TABLE(import_overhead_name)     \
 	TABLE(iterations_method_name)   \

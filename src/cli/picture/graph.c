@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * cli/graph.c - open a trace and prepare a flame graph of it, for flame and flamescope
+ * cli/picture/graph.c - open a trace and prepare a flame graph of it, for flame and flamescope
  *
  * Runs in:  our own process
  * Gets:     the trace, the time window and the view of the command line
@@ -8,7 +8,7 @@
  * Owns:     model, analysis, drawing and the text of its warnings
  * Fails:    with a message and the statuses of the other verbs
  */
-#include "cli/graph.h"
+#include "cli/picture/graph.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * cli/graph.h - open a trace and prepare a flame graph of it, for flame and flamescope
+ * cli/picture/graph.h - open a trace and prepare a flame graph of it, for flame and flamescope
  *
  *	struct graph graph = {.request = &request};
  *	status = graph_open(command, &graph);
