@@ -29,7 +29,7 @@ static const char *const table_names[COMPARE_TABLES] = {
 
 const char *compare_table_name(enum compare_table table)
 {
-	return table_names[table];
+	return array_text(table_names, COMPARE_TABLES, table, "unknown");
 }
 
 enum compare_table compare_table_find(const char *name)
@@ -51,7 +51,7 @@ static enum reason_class class_of(const struct comparison_row *row)
 							   : REASON_CERTAIN;
 }
 
-/* The size of a reason: of a certain change the end of its interval that is closer to 0. */
+/* The size of a reason; a certain change has at least the end of its interval closer to 0. */
 static double size_of(const struct comparison_row *row)
 {
 	return class_of(row) == REASON_CERTAIN
@@ -72,7 +72,7 @@ static int compare_reasons(const void *left, const void *right)
 	return strcmp(a->label, b->label);
 }
 
-/* Proved changes come first, because a larger one that is noise is no reason. */
+/* Proved changes come first, because a larger one may be noise. */
 static int rank_reasons(struct comparison *comparison)
 {
 	const struct comparison_table *tables = comparison->tables;

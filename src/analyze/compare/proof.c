@@ -28,7 +28,7 @@ const char *compare_proof_name(enum compare_proof proof)
 					    [PROOF_SMALL] = "small",
 					    [PROOF_NO_CHANGE] = "no_change"};
 
-	return names[proof];
+	return array_text(names, ARRAY_COUNT(names), proof, "unknown");
 }
 
 const char *compare_source_name(enum compare_source source)
@@ -38,7 +38,7 @@ const char *compare_source_name(enum compare_source source)
 					    [NOISE_ITERATIONS] = "iterations",
 					    [NOISE_CONSTANT] = "constant"};
 
-	return names[source];
+	return array_text(names, ARRAY_COUNT(names), source, "unknown");
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */

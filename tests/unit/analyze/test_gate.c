@@ -317,7 +317,8 @@ static void fill_scene(struct scene *scene)
 {
 	fill_runs(&scene->base, 10000, 1000);
 	fill_runs(&scene->changed, 10000, 2000);
-	scene->busy[0] = (struct comparison_row){.label = "gemm_a",
+	scene->busy[0] = (struct comparison_row){.name = "gemm_a",
+						 .label = "gemm_a",
 						 .group = "kernels",
 						 .is_kernel = true,
 						 .device = SIDE_NO_DEVICE,
@@ -326,13 +327,15 @@ static void fill_scene(struct scene *scene)
 						 .value_noise = noise_of(1000, 200),
 						 .mean_noise = noise_of(1000, 0)};
 	scene->busy[1] = scene->busy[0];
-	scene->busy[1].label = "gemm_b";
+	scene->busy[1].name = scene->busy[1].label = "gemm_b";
 	scene->busy[1].value_noise = noise_of(1000, 0);
 	scene->busy[2] = scene->busy[1];
-	scene->busy[2].label = "write";
+	scene->busy[2].name = scene->busy[2].label = "write";
 	scene->busy[2].is_kernel = false;
-	scene->idle[0] = (struct comparison_row){
-		.label = "lock in f", .group = "blocked", .device = SIDE_NO_DEVICE};
+	scene->idle[0] = (struct comparison_row){.name = "lock in f",
+						 .label = "lock in f",
+						 .group = "blocked",
+						 .device = SIDE_NO_DEVICE};
 	memset(&scene->comparison, 0, sizeof(scene->comparison));
 	scene->comparison.base = (struct comparison_sides){scene->base.pointers, RUNS};
 	scene->comparison.changed = (struct comparison_sides){scene->changed.pointers, RUNS};

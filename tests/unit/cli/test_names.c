@@ -20,6 +20,7 @@
 #include "base/json_reader.h"
 #include "collect/start/program.h"
 #include "collect/recording.h"
+#include "analyze/compare/comparison.h"
 #include "analyze/join/commands.h"
 #include "flame/colour.h"
 #include "analyze/join/launch_outcomes.h"
@@ -49,6 +50,9 @@
 	TABLE(clocks_method_name)       \
 	TABLE(collectors_state_name)    \
 	TABLE(commands_state_name)      \
+	TABLE(compare_proof_name)       \
+	TABLE(compare_source_name)      \
+	TABLE(compare_table_name)       \
 	TABLE(finding_id)               \
 	TABLE(flame_class_word)         \
 	TABLE(gate_outcome_name)        \
@@ -58,6 +62,8 @@
 	TABLE(import_overhead_name)     \
 	TABLE(iterations_method_name)   \
 	TABLE(json_token_name)          \
+	TABLE(match_reason_name)        \
+	TABLE(match_reason_text)        \
 	TABLE(verdict_kind_name)
 
 /* NULL is an answer of these: there is no such processor, and no reason to give. They must not read

@@ -141,7 +141,7 @@ static int add_row(struct gate *gate, const struct gate_limit *limit,
 {
 	struct gate_check check = {
 		.limit = limit,
-		.name = row->label,
+		.name = row->name,
 		.row = row,
 		.noise = limit->part == GATE_MEAN    ? row->mean_noise
 			 : limit->part == GATE_COUNT ? row->count_noise
@@ -167,8 +167,9 @@ static bool is_of_quantity(const struct gate_limit *limit, const struct comparis
 static bool is_named(const struct gate_limit *limit, const struct comparison_row *row)
 {
 	return is_of_quantity(limit, row) &&
-	       (gate_name_matches(limit->name, row->label) ||
-		(row->base_label && gate_name_matches(limit->name, row->base_label)));
+	       (gate_name_matches(limit->name, row->name) ||
+		gate_name_matches(limit->name, row->label) ||
+		(row->base_name && gate_name_matches(limit->name, row->base_name)));
 }
 
 /* Whether an earlier row has the group. */
