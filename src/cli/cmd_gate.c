@@ -28,7 +28,10 @@
 #include "report/gate/gate.h"
 #include "report/terminal.h"
 
+enum { MIN_ITERATIONS = 5 };
+
 #define DEFAULT_LIMIT   "wall +2 %"
+#define LOOP_LIMIT      "iteration +2 %" /* too, for programs with a main loop */
 #define DEFAULT_KEEP    20
 #define DEFAULT_WARM_UP 1
 
@@ -48,7 +51,7 @@ struct gate_values {
 
 static const struct option_row gate_options[] = {
 	{"limit", 0, OPTION_TEXTS, "EXPR",
-	 "largest allowed change, such as 'wall +2 %' (the default), 'kernel:gemm* mean +5 %', "
+	 "largest allowed change, such as 'wall +2 %', 'kernel:gemm* mean +5 %', "
 	 "'idle +1 %' or 'iteration +300us'; may be repeated",
 	 offsetof(struct gate_values, limits)},
 	{"confidence", 0, OPTION_TEXT, "PERCENT", "confidence of intervals (default 98)",
@@ -114,6 +117,7 @@ struct gate_job {
 	struct turns turns;
 	struct baseline baseline;
 	struct compare_sides base, changed;
+	bool has_default; /* no limit was given */
 };
 
 static int out_of_memory(const struct gate_job *job)
@@ -191,9 +195,10 @@ static int parse_limits(struct gate_job *job)
 {
 	struct option_texts *texts = &job->values.limits;
 
+	job->has_default = !texts->count;
 	if (!texts->count)
 		texts->texts[texts->count++] = DEFAULT_LIMIT;
-	job->limits = calloc(texts->count, sizeof(*job->limits));
+	job->limits = calloc(texts->count + 1, sizeof(*job->limits)); /* 1: LOOP_LIMIT */
 	if (!job->limits)
 		return out_of_memory(job);
 	for (size_t i = 0; i < texts->count; i++) {
@@ -469,6 +474,26 @@ static int report_gate(struct gate_job *job, const struct gate *gate)
 	return status;
 }
 
+static bool have_loops(const struct compare_sides *sides)
+{
+	for (size_t i = 0; i < sides->count; i++)
+		if (sides->runs[i]->iterations.count < MIN_ITERATIONS)
+			return false;
+	return true;
+}
+
+/* Of a program with a main loop, the default judges the loop too: the start of a program often
+ * varies more than a regression of its loop does, and hides it in the wall time. */
+static int add_default(struct gate_job *job)
+{
+	if (!job->has_default || !have_loops(&job->base) || !have_loops(&job->changed))
+		return STATUS_DONE;
+	if (gate_limit_parse(LOOP_LIMIT, &job->limits[job->limits_count]))
+		return print_reason(job);
+	job->limits_count++;
+	return STATUS_DONE;
+}
+
 /* min_effect 0: a limit may name a row of any size. */
 static int judge(struct gate_job *job)
 {
@@ -537,6 +562,8 @@ static int compare_runs(struct gate_job *job)
 		baseline_unlock(&job->baseline);
 		leave_out_new(job);
 	}
+	if (status == STATUS_DONE)
+		status = add_default(job);
 	return status == STATUS_DONE ? judge(job) : status;
 }
 

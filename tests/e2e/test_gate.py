@@ -87,7 +87,7 @@ def base():
 
 with t.case("pass: the interval is within the limit"):
     result = checked(PASS, *base(), "--new", *group("same", 1))
-    t.true(first_line(result).startswith("PASS: 1 check is within the limits (10 runs a side"), first_line(result))
+    t.true(first_line(result).startswith("PASS: 2 checks are within the limits (10 runs a side"), first_line(result))
     t.true("limit +2 %" in text(result.stdout), "the default limit")
 
 with t.case("regression: proved, with its largest reason"):

@@ -54,19 +54,22 @@ static int64_t mean_change(const struct comparison *comparison, unsigned __int12
 	return (int64_t)floor_division((__int128)changed * n - (__int128)base * m, n * m);
 }
 
-/* (nB - nA) * meanA, rounded down. Counts below 2^53 and times below 2^63 do not overflow. */
+/* (nB - nA) * meanA, rounded towards 0; inexact if a hostile recording has more than 2^63 of all.
+ */
 static int64_t more_often(const struct comparison *comparison, const struct comparison_row *row)
 {
 	const __int128 n = (__int128)comparison->base.units;
 	const __int128 m = (__int128)comparison->changed.units;
-	const __int128 more =
-		(__int128)row->changed.count * n - (__int128)row->base.count * m; /* / (n * m) */
-	long double mean;
+	const __int128 more = (__int128)row->changed.count * n - (__int128)row->base.count * m;
+	const __int128 divisor = n * m * (__int128)row->base.count;
+	__int128 product;
 
 	if (!row->base.count || !row->changed.count)
 		return row->change.value;
-	mean = (long double)row->base.value / (long double)row->base.count;
-	return (int64_t)((long double)more * mean / (long double)(n * m));
+	if (__builtin_mul_overflow(more, (__int128)row->base.value, &product))
+		return (int64_t)((long double)more / (long double)divisor *
+				 (long double)row->base.value);
+	return (int64_t)(product / divisor);
 }
 
 /* ---- a row ----------------------------------------------------------------------------------- */
