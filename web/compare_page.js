@@ -24,7 +24,7 @@ export function formatSigned(ns) {
 }
 
 /** "+3.0 %"; a dash where the base is 0. */
-export function formatChange(change, base) {
+export function formatPercentChange(change, base) {
 	if (!(base > 0))
 		return "\u2013";
 	const percent = change / base * 100, size = Math.abs(percent);

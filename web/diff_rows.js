@@ -4,12 +4,12 @@
 
 import {make} from "./dom.js";
 import {formatCount, formatNs, formatValue, visible} from "./format.js";
-import {formatChange, formatP, formatSigned, makeSvg, shorten, signClass} from "./compare_page.js";
+import {formatPercentChange, formatP, formatSigned, makeSvg, shorten, signClass} from "./compare_page.js";
 
 export const MATCHES = new Map([["new", "new"], ["gone", "gone"], ["map", "matched by --map"], ["template", "other template arguments"],
 	["variant", "variants of one name"], ["renamed", "renamed: same call path"], ["split", "split: several kernels in place of one"],
 	["fused", "fused: one kernel in place of several"], ["regrouped", "regrouped: other kernels do this work"]]);
-const PROOFS = new Map([["proved", "proved"], ["small", "proved, small"], ["no_change", "no change"], ["unproved", "unproved"]]);
+const PROOFS = new Map([["proved", "proved"], ["small", "proved, small"], ["no_change", "no change"], ["within", "within these runs"], ["unproved", "unproved"]]);
 const BAR = 190, ROWS_SHOWN = 100;
 
 /** A row with the values that the table shows, in ns per run or per iteration. */
@@ -28,7 +28,7 @@ export function describeRow(one) {
 	if (row.base.count && row.new.count && !one.isIdle) {
 		const [before, after] = [row.base.value / row.base.count, row.new.value / row.new.count];
 		if (before > 0 && Math.abs(after - before) >= before / 1000)
-			parts.push("each " + formatChange(after - before, before) + " (" + formatSigned(row.each_slower) + ")");
+			parts.push("each " + formatPercentChange(after - before, before) + " (" + formatSigned(row.each_slower) + ")");
 		if (counts[0] !== counts[1])
 			parts.push("ran " + counts.map((count) => formatValue(count, "")).join(" \u2192 ") + " times (" + formatSigned(row.more_often) + ")");
 	}
@@ -92,7 +92,7 @@ function makeRow(one, table) {
 		bar.append(makeBar(noise, table.largest, table.onTip), make("div", "faint range", noise.low === undefined ? "too few values" : formatSigned(noise.low) + " to " + formatSigned(noise.high)));
 	bar.hidden = !table.largest;
 	return make("tr", "row", name, numberCell(formatNs(one.base)), numberCell(formatNs(one.changed)), numberCell(formatSigned(one.change), signClass(one.change)),
-		numberCell(row.match === "new" ? "new" : row.match === "gone" ? "gone" : formatChange(one.change, one.base), signClass(one.change)), bar, proof);
+		numberCell(row.match === "new" ? "new" : row.match === "gone" ? "gone" : formatPercentChange(one.change, one.base), signClass(one.change)), bar, proof);
 }
 
 function sumRows(rows, key) {
@@ -102,7 +102,7 @@ function sumRows(rows, key) {
 function makeSumRow(className, text, rows, table) {
 	const [base, changed, change] = ["base", "changed", "change"].map((key) => sumRows(rows, key));
 	return make("tr", className, make("td", null, text), numberCell(formatNs(base)), numberCell(formatNs(changed)), numberCell(formatSigned(change), signClass(change)),
-		numberCell(formatChange(change, base), signClass(change)), ...Array.from({length: table.columns().length - 5}, () => make("td", null)));
+		numberCell(formatPercentChange(change, base), signClass(change)), ...Array.from({length: table.columns().length - 5}, () => make("td", null)));
 }
 
 /** Rows in groups by what they are: "busy: kernels", "idle: waiting in a call". */

@@ -5,7 +5,7 @@
 import {byId, fill, make} from "./dom.js";
 import {formatCount, visible} from "./format.js";
 import {reportErrors, showNotice, showTip} from "./chrome.js";
-import {baseName, connectFilter, formatChange, loadDocument, signClass} from "./compare_page.js";
+import {baseName, connectFilter, formatPercentChange, loadDocument, signClass} from "./compare_page.js";
 import {SeriesChart, lineValueText} from "./series_chart.js";
 
 const WHOLE = new Map([["wall", "wall time"], ["iteration", "iteration (median)"], ["busy", "busy time of the devices"], ["idle", "idle time of the devices"]]);
@@ -36,7 +36,7 @@ function showFound(data, lines) {
 	for (const {line, name} of lines)
 		for (const {recording, before, after} of line.changes)
 			items.push({recording, element: make("li", signClass(after - before), name + ": " + lineValueText(line, before) + " \u2192 " + lineValueText(line, after) +
-				" (" + formatChange(after - before, before) + ") from " + baseName(visible(data.recordings[recording].path)))});
+				" (" + formatPercentChange(after - before, before) + ") from " + baseName(visible(data.recordings[recording].path)))});
 	items.sort((a, b) => a.recording - b.recording);
 	fill(byId("found"), make("h2", null, items.length === 1 ? "1 change" : formatCount(items.length) + " changes"),
 		items.length ? make("ul", null, ...items.map((item) => item.element)) : make("p", null, "No line changes its level" + (data.recordings.length < 6 ? ": changes are found from 6 recordings on." : ".")));

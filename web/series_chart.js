@@ -4,7 +4,7 @@
 
 import {make} from "./dom.js";
 import {formatNs, formatValue, visible} from "./format.js";
-import {baseName, formatChange, formatP, makeSvg, shorten, signClass} from "./compare_page.js";
+import {baseName, formatPercentChange, formatP, makeSvg, shorten, signClass} from "./compare_page.js";
 import {MATCHES} from "./diff_rows.js";
 
 const HEIGHT = 92, EDGE = 7, CHART_LEFT = 62, POINTS_SHOWN = 60, MIN_SPAN = 0.02;
@@ -44,7 +44,7 @@ export class SeriesChart {
 		this.frame.tabIndex = 0;
 		this.frame.setAttribute("role", "img");
 		this.frame.setAttribute("aria-label", name + ". Arrows go from recording to recording");
-		this.element = make("div", "chart", make("h3", null, name), make("div", "ends", lineValueText(line, first) + " \u2192 " + lineValueText(line, last) + "  (" + formatChange(last - first, first) + ")"), this.frame, this.makeList());
+		this.element = make("div", "chart", make("h3", null, name), make("div", "ends", lineValueText(line, first) + " \u2192 " + lineValueText(line, last) + "  (" + formatPercentChange(last - first, first) + ")"), this.frame, this.makeList());
 		this.element.firstChild.title = name.slice(0, 2000);
 		this.connect();
 	}
@@ -53,7 +53,7 @@ export class SeriesChart {
 		const list = make("ul", null);
 		for (const {recording, before, after, p} of this.line.changes)
 			list.append(make("li", signClass(after - before), "from " + this.placeText(recording) + ": " + lineValueText(this.line, before) + " \u2192 " +
-				lineValueText(this.line, after) + " (" + formatChange(after - before, before) + "), p " + formatP(p)));
+				lineValueText(this.line, after) + " (" + formatPercentChange(after - before, before) + "), p " + formatP(p)));
 		for (const {recording, was, match, match_confidence: sure} of this.line.names || [])
 			list.append(make("li", "faint", "from " + this.placeText(recording) + ": was " + shorten(visible(was), 120) + "; " + (MATCHES.get(match) || match) +
 				" (" + Math.round(sure * 100) + " % sure)"));

@@ -9,7 +9,7 @@ import {formatCount, formatExact, formatNs, visible} from "./format.js";
 
 const MOST_CHANGES = 400;
 const PROOF_TEXTS = new Map([["proved", "more than noise, and at least 0.5 % of the base's wall time"], ["small", "proved, but below 0.5 % of the base's wall time"],
-	["same", "proved to be below 0.5 % of the base's wall time"], ["unproved", "it could be noise"]]);
+	["same", "proved to be below 0.5 % of the base's wall time"], ["within", "more than the noise within these two runs; other runs may differ as much"], ["unproved", "it could be noise"]]);
 const SAME = "no_change"; // in the file; duet diff prints it as "same"
 
 /** A change of time with its sign. */

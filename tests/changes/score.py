@@ -60,9 +60,17 @@ def contains(noise, amount):
     return noise["low"] <= amount[1] and noise["high"] >= amount[0]
 
 
+def reason_order(row):
+    """As the reasons are ranked (docs/design/compare.md): certain changes by what is certain, then the others."""
+    noise = row["noise"]
+    if noise["proof"] in ("proved", "small"):
+        return 0, -min(abs(noise["low"]), abs(noise["high"]))
+    return 1 + (noise["proof"] == "no_change"), -abs(row["change"])
+
+
 def score_planted(change, rows, truth):
-    """The columns about the row of the change. Its rank is 1 for the largest |change|."""
-    ranked = sorted(rows, key=lambda row: -abs(row["change"]))
+    """The columns about the row of the change. Its rank is 1 for the first reason."""
+    ranked = sorted(rows, key=reason_order)
     found = [(rank, row) for rank, row in enumerate(ranked, 1) if change.is_row(row)]
     weak = [(rank, row) for rank, row in enumerate(ranked, 1) if change.is_weak(row)]
     result = {"named": False, "weak": bool(weak) and weak[0][0] <= NAMED and weak[0][1]["change"] > 0, "row": None}

@@ -42,8 +42,10 @@ OTHER = row("idle", "computing in host_work", -300)
 
 expect("the planted sleep", judge("sleep", document(SLEEP), BASE, NEW), named=True, rank=1, contains=True, proved=True,
        exact=True, others=[], truth=(196, 200), mean_error=0, error=(196 - 190) / 200)
-expect("behind a larger row", judge("sleep", document(SLEEP, OTHER), BASE, NEW), named=True, rank=2)
-expect("behind three larger rows", judge("sleep", document(SLEEP, OTHER, OTHER, OTHER), BASE, NEW), named=False, rank=4)
+DOUBTED = {**SLEEP, "noise": {**NOISE, "proof": "unproved"}}
+expect("a proved row before a larger one", judge("sleep", document(SLEEP, OTHER), BASE, NEW), named=True, rank=1)
+expect("behind a larger row", judge("sleep", document(DOUBTED, OTHER), BASE, NEW), named=True, rank=2)
+expect("behind three larger rows", judge("sleep", document(DOUBTED, OTHER, OTHER, OTHER), BASE, NEW), named=False, rank=4)
 expect("with the wrong sign", judge("sleep", document({**SLEEP, "change": -200}), BASE, NEW), named=False)
 expect("in the wrong table", judge("sleep", document({**SLEEP, "table": "kernel"}), BASE, NEW), named=False, row=None)
 expect("an interval beside the amount", judge("sleep", document({**SLEEP, "noise": {**NOISE, "low": 201}}), BASE, NEW),

@@ -2,7 +2,7 @@
 //
 // The pages of a comparison: bars that add up, rows in groups, signed numbers.
 import assert from "node:assert/strict";
-import {formatChange, formatSigned, shorten} from "../../web/compare_page.js";
+import {formatPercentChange, formatSigned, shorten} from "../../web/compare_page.js";
 import {describeRow, groupRows, largestBar, readRow} from "../../web/diff_rows.js";
 import {waterfallSteps} from "../../web/waterfall.js";
 import {end, test} from "./harness.mjs";
@@ -54,7 +54,7 @@ await test("groups add up, and the scale of the bars has all intervals", () => {
 
 await test("signed numbers and long names", () => {
 	assert.deepEqual([formatSigned(1500), formatSigned(-3), formatSigned(0)], ["+1.500 \u00b5s", "-3 ns", "0 ns"]);
-	assert.deepEqual([formatChange(3, 100), formatChange(-50, 100), formatChange(400, 100), formatChange(1, 0)], ["+3.00 %", "-50.0 %", "+400 %", "\u2013"]);
+	assert.deepEqual([formatPercentChange(3, 100), formatPercentChange(-50, 100), formatPercentChange(400, 100), formatPercentChange(1, 0)], ["+3.00 %", "-50.0 %", "+400 %", "\u2013"]);
 	assert.equal(shorten("abcdefghijkl", 12), "abcdefghijkl");
 	assert.equal(shorten("abcdefghijklm", 9), "abcde\u2026klm");
 });

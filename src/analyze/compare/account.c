@@ -44,6 +44,14 @@ static __int128 floor_division(__int128 number, __int128 divisor)
 	return quotient - (number % divisor < 0);
 }
 
+/* Sums of a hostile recording may exceed an integer; the check of the sums then fails. */
+static int64_t clamp(__int128 value)
+{
+	return value > INT64_MAX / 4    ? INT64_MAX / 4
+	       : value < -INT64_MAX / 4 ? -INT64_MAX / 4
+					: (int64_t)value;
+}
+
 /* changed / units of changed - base / units of base, rounded down. */
 static int64_t mean_change(const struct comparison *comparison, unsigned __int128 base,
 			   unsigned __int128 changed)
@@ -51,7 +59,7 @@ static int64_t mean_change(const struct comparison *comparison, unsigned __int12
 	const __int128 n = (__int128)comparison->base.units;
 	const __int128 m = (__int128)comparison->changed.units;
 
-	return (int64_t)floor_division((__int128)changed * n - (__int128)base * m, n * m);
+	return clamp(floor_division((__int128)changed * n - (__int128)base * m, n * m));
 }
 
 /* (nB - nA) * meanA, rounded towards 0; inexact if a hostile recording has more than 2^63 of all.
@@ -67,9 +75,8 @@ static int64_t more_often(const struct comparison *comparison, const struct comp
 	if (!row->base.count || !row->changed.count)
 		return row->change.value;
 	if (__builtin_mul_overflow(more, (__int128)row->base.value, &product))
-		return (int64_t)((long double)more / (long double)divisor *
-				 (long double)row->base.value);
-	return (int64_t)(product / divisor);
+		return 0;
+	return clamp(product / divisor);
 }
 
 /* ---- a row ----------------------------------------------------------------------------------- */
@@ -183,7 +190,7 @@ static void set_change(struct account_maker *maker, enum compare_table table,
 		running->base += row->base.value;
 		running->changed += row->changed.value;
 		running->rounded = mean_change(comparison, running->base, running->changed);
-		row->change.value = running->rounded - before;
+		row->change.value = clamp((__int128)running->rounded - before);
 	} else {
 		row->change.value = mean_change(comparison, row->base.value, row->changed.value);
 	}

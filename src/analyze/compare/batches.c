@@ -196,6 +196,11 @@ double batches_wall(const struct batches *batches, size_t batch)
 	       (double)batches->iterations[batch];
 }
 
+uint64_t batches_size(const struct batches *batches, size_t batch)
+{
+	return batches->iterations[batch];
+}
+
 void batches_add_path(const struct batches *batches, uint32_t path, double *inout_ns,
 		      double *inout_counts)
 {

@@ -31,6 +31,8 @@ const struct analysis_observer *batches_observer(const struct batches *batches);
 size_t batches_count(const struct batches *batches);
 /* Wall time, ns per iteration of a batch. */
 double batches_wall(const struct batches *batches, size_t batch);
+/* Number of iterations in a batch. */
+uint64_t batches_size(const struct batches *batches, size_t batch);
 /* Adds a path's busy time (ns) and executions, per iteration of each batch. NULL: not wanted. */
 void batches_add_path(const struct batches *batches, uint32_t path, double *inout_ns,
 		      double *inout_counts);

@@ -139,23 +139,29 @@ static int check_runs(struct comparison *comparison, const struct comparison_sid
 	return error;
 }
 
-static int check_devices(struct comparison *comparison)
+static int check_devices_of(struct comparison *comparison, const struct comparison_sides *sides)
 {
-	const size_t base = comparison->base.runs[0]->devices_count;
-	int error = 0;
+	const struct compare_side *first = comparison->base.runs[0];
 
-	for (size_t i = 0; i < comparison->changed.count && !error; i++) {
-		const struct compare_side *side = comparison->changed.runs[i];
+	for (size_t i = 0; i < sides->count; i++) {
+		const struct compare_side *side = sides->runs[i];
 
-		if (side->devices_count != base)
+		if (side->devices_count != first->devices_count)
 			return comparison_add_note(
 				comparison, NOTE_REFUSAL,
 				"%s used %zu %s and %s %zu: compare runs on equally many devices",
-				comparison->base.runs[0]->path, base,
-				format_noun(base, "device", "devices"), side->path,
+				first->path, first->devices_count,
+				format_noun(first->devices_count, "device", "devices"), side->path,
 				side->devices_count);
 	}
-	return error;
+	return 0;
+}
+
+static int check_devices(struct comparison *comparison)
+{
+	int error = check_devices_of(comparison, &comparison->base);
+
+	return error ? error : check_devices_of(comparison, &comparison->changed);
 }
 
 /* Busy time of rows with a partner, of that of all rows; both sides. */
@@ -309,15 +315,14 @@ static int compare_lengths(struct comparison *comparison)
 			comparison, comparison->options.is_per_iteration ? NOTE_INFO : NOTE_WARNING,
 			"iterations: %" PRIu64 " -> %" PRIu64 ". %s", before, after,
 			comparison->options.is_per_iteration
-				? "Times are per iteration; --per run compares whole runs"
-				: "The sides did not do equally much work; --per iteration "
-				  "compares them");
+				? "Times are per iteration"
+				: "The sides did not do equally much work; compare times per "
+				  "iteration");
 	if (!error && base > 0 && changed > 0 &&
 	    (base > LONGER * changed || changed > LONGER * base))
 		error = comparison_add_note(
 			comparison, NOTE_WARNING,
-			"one side is %.1f times as long as the other; --range NAME compares equal "
-			"parts",
+			"one side is %.1f times as long as the other; compare equal parts",
 			fmax(base / changed, changed / base));
 	return error;
 }
@@ -330,19 +335,37 @@ static bool is_in(const struct comparison_sides *sides, const char *content)
 	return false;
 }
 
+/* A recording that is named twice is one value, not two. */
+static int check_repeats(struct comparison *comparison, const struct comparison_sides *sides)
+{
+	for (size_t i = 0; i < sides->count; i++)
+		for (size_t k = 0; k < i; k++)
+			if (strcmp(sides->runs[i]->facts.content, sides->runs[k]->facts.content) ==
+			    0)
+				return comparison_add_note(
+					comparison, NOTE_REFUSAL,
+					"%s and %s are the same recording: name each one once",
+					sides->runs[k]->path, sides->runs[i]->path);
+	return 0;
+}
+
 static int find_same(struct comparison *comparison)
 {
 	size_t same = 0;
+	int error = check_repeats(comparison, &comparison->base);
 
+	if (!error)
+		error = check_repeats(comparison, &comparison->changed);
 	for (size_t i = 0; i < comparison->changed.count; i++)
 		same += is_in(&comparison->base, comparison->changed.runs[i]->facts.content);
-	if (!same)
-		return 0;
-	comparison->is_same = same == comparison->changed.count;
+	if (!same || error)
+		return error;
+	comparison->is_same = same == comparison->changed.count && same == comparison->base.count;
 	if (comparison->is_same)
 		return comparison_add_note(comparison, NOTE_WARNING,
 					   "both sides are the same recording");
-	return comparison_add_note(comparison, NOTE_WARNING, "%zu %s on both sides", same,
+	return comparison_add_note(comparison, NOTE_REFUSAL,
+				   "%zu %s on both sides: a recording is either base or new", same,
 				   format_noun(same, "recording is", "recordings are"));
 }
 

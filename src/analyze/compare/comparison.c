@@ -44,19 +44,35 @@ enum compare_table compare_table_find(const char *name)
 
 enum reason_class { REASON_CERTAIN, REASON_UNPROVED, REASON_NO_CHANGE };
 
-static enum reason_class class_of(const struct comparison_row *row)
+static bool is_certain(const struct compare_noise *noise)
 {
-	return row->value_noise.proof == PROOF_UNPROVED    ? REASON_UNPROVED
-	       : row->value_noise.proof == PROOF_NO_CHANGE ? REASON_NO_CHANGE
-							   : REASON_CERTAIN;
+	return noise->proof == PROOF_PROVED || noise->proof == PROOF_SMALL ||
+	       noise->proof == PROOF_WITHIN;
 }
 
-/* The size of a reason; a certain change has at least the end of its interval closer to 0. */
+static enum reason_class class_of(const struct comparison_row *row)
+{
+	if (is_certain(&row->value_noise) || is_certain(&row->count_noise) ||
+	    is_certain(&row->mean_noise))
+		return REASON_CERTAIN;
+	return row->value_noise.proof == PROOF_NO_CHANGE ? REASON_NO_CHANGE : REASON_UNPROVED;
+}
+
+static double part_of(const struct compare_noise *noise, int64_t part)
+{
+	return is_certain(noise) ? fabs((double)part) : 0;
+}
+
+/* The size of a reason: of a certain time the end of its interval that is closer to 0, of a certain
+ * count or mean its part of the change. */
 static double size_of(const struct comparison_row *row)
 {
-	return class_of(row) == REASON_CERTAIN
-		       ? fmin(fabs(row->value_noise.low), fabs(row->value_noise.high))
-		       : fabs((double)row->change.value);
+	const double parts = part_of(&row->count_noise, row->change.more_often) +
+			     part_of(&row->mean_noise, row->change.each_slower);
+
+	if (is_certain(&row->value_noise))
+		return fmin(fabs(row->value_noise.low), fabs(row->value_noise.high));
+	return class_of(row) == REASON_CERTAIN ? parts : fabs((double)row->change.value);
 }
 
 static int compare_reasons(const void *left, const void *right)

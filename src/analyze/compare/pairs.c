@@ -45,21 +45,23 @@ static int compare_values(const void *left, const void *right)
 	return (a > b) - (a < b);
 }
 
-/* Median distance from the median; sorts the values. */
-static double spread_of(double *values, size_t count)
+/* Median distance from the middle; sorts the values. */
+static double spread_of(double *values, size_t count, double middle)
 {
-	double middle;
-
-	qsort(values, count, sizeof(*values), compare_values);
-	middle = values[count / 2];
 	for (size_t i = 0; i < count; i++)
 		values[i] = fabs(values[i] - middle);
 	qsort(values, count, sizeof(*values), compare_values);
 	return values[count / 2];
 }
 
-/* Without drift, sums and differences of pairs have one spread. Both spreads stay the same if the
- * runs of a pair change places, so this choice does not bias the paired test. */
+static double median_of(double *values, size_t count)
+{
+	qsort(values, count, sizeof(*values), compare_values);
+	return values[count / 2];
+}
+
+/* Without drift, sums and differences of pairs have one spread. The differences' is around 0, so
+ * both stay the same if the runs of a pair change places: the choice does not bias the test. */
 static bool is_drifting(const struct comparison *comparison)
 {
 	const size_t count = comparison->base.count;
@@ -75,7 +77,8 @@ static bool is_drifting(const struct comparison *comparison)
 		sums[i] = base + changed;
 		differences[i] = changed - base;
 	}
-	is_drift = spread_of(sums, count) > DRIFT * spread_of(differences, count);
+	is_drift = spread_of(sums, count, median_of(sums, count)) >
+		   DRIFT * spread_of(differences, count, 0);
 	free(sums);
 	return is_drift;
 }

@@ -26,27 +26,26 @@ const char *compare_proof_name(enum compare_proof proof)
 	static const char *const names[] = {[PROOF_UNPROVED] = "unproved",
 					    [PROOF_PROVED] = "proved",
 					    [PROOF_SMALL] = "small",
-					    [PROOF_NO_CHANGE] = "no_change"};
+					    [PROOF_NO_CHANGE] = "no_change",
+					    [PROOF_WITHIN] = "within"};
 
 	return array_text(names, ARRAY_COUNT(names), proof, "unknown");
 }
 
 const char *compare_source_name(enum compare_source source)
 {
-	static const char *const names[] = {[NOISE_UNKNOWN] = "none",
-					    [NOISE_RUNS] = "runs",
-					    [NOISE_ITERATIONS] = "iterations",
-					    [NOISE_CONSTANT] = "constant"};
+	static const char *const names[] = {
+		[NOISE_UNKNOWN] = "none", [NOISE_RUNS] = "runs", [NOISE_ITERATIONS] = "iterations"};
 
 	return array_text(names, ARRAY_COUNT(names), source, "unknown");
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* One list per quantity. */
+/* One list per quantity. A run or batch without an execution has no mean. */
 struct value_lists {
 	double *values, *counts, *means;
-	size_t count;
+	size_t count, means_count;
 };
 
 static int make_lists(struct value_lists *lists, size_t count)
@@ -63,7 +62,8 @@ static int make_lists(struct value_lists *lists, size_t count)
 static void finish_lists(struct value_lists *lists)
 {
 	for (size_t i = 0; i < lists->count; i++)
-		lists->means[i] = lists->counts[i] > 0 ? lists->values[i] / lists->counts[i] : 0;
+		if (lists->counts[i] > 0)
+			lists->means[lists->means_count++] = lists->values[i] / lists->counts[i];
 }
 
 /* A run without the row has 0: the row is then really absent. */
@@ -87,7 +87,13 @@ static int list_runs(const struct comparison *comparison, const struct compariso
 	return 0;
 }
 
-/* -ENODATA: a member has no batches. */
+/* Whether nearly all of a row's time is in the batches; otherwise they do not show its change. */
+static bool is_in_batches(const struct side_row *row)
+{
+	return row->batches && row->batched_ns * 10 >= (double)row->value * 9;
+}
+
+/* -ENODATA: a member has no batches, or time outside of the iterations. */
 static int list_batches(const struct compare_side *side, const struct gathered *gathered,
 			const uint32_t *members, size_t count, struct value_lists *lists)
 {
@@ -98,7 +104,7 @@ static int list_batches(const struct compare_side *side, const struct gathered *
 	for (size_t i = 0; i < count; i++) {
 		const struct side_row *cell = gathered_cell(gathered, members[i], 0);
 
-		if (!cell->batches)
+		if (!is_in_batches(cell))
 			return -ENODATA;
 		for (size_t k = 0; k < batches; k++) {
 			lists->values[k] += cell->batches[k];
@@ -147,9 +153,11 @@ static int measure(const struct comparison *comparison, enum compare_source sour
 		   struct stats_sample base, struct stats_sample changed,
 		   struct compare_noise *ret_noise)
 {
-	const struct stats_options options = {.confidence = comparison->options.confidence,
-					      .is_paired = comparison->is_paired &&
-							   source == NOISE_RUNS};
+	const struct stats_options options = {
+		.confidence = comparison->options.confidence,
+		.is_paired = comparison->is_paired && source == NOISE_RUNS &&
+			     base.count == comparison->base.count &&
+			     changed.count == comparison->changed.count};
 	struct stats_result result;
 	int error;
 
@@ -160,10 +168,9 @@ static int measure(const struct comparison *comparison, enum compare_source sour
 	if (error)
 		return error == -ENOMEM ? error : 0;
 	copy_result(&result, ret_noise);
-	ret_noise->source =
-		is_constant(base.values, base.count) && is_constant(changed.values, changed.count)
-			? NOISE_CONSTANT
-			: source;
+	ret_noise->source = source;
+	ret_noise->is_constant =
+		is_constant(base.values, base.count) && is_constant(changed.values, changed.count);
 	ret_noise->base_values = base.count;
 	ret_noise->changed_values = changed.count;
 	return 0;
@@ -181,8 +188,10 @@ static int measure_lists(const struct comparison *comparison, enum compare_sourc
 		error = measure(comparison, source, (struct stats_sample){base->counts, n},
 				(struct stats_sample){changed->counts, m}, &row->count_noise);
 	if (!error && row->base.count && row->changed.count)
-		error = measure(comparison, source, (struct stats_sample){base->means, n},
-				(struct stats_sample){changed->means, m}, &row->mean_noise);
+		error = measure(comparison, source,
+				(struct stats_sample){base->means, base->means_count},
+				(struct stats_sample){changed->means, changed->means_count},
+				&row->mean_noise);
 	return error;
 }
 
@@ -254,7 +263,13 @@ int proof_measure_row(const struct comparison *comparison, enum compare_table ta
 /* ---- proofs ------------------------------------------------------------------------------------
  */
 
-/* whole: the minimum effect is a part of it. */
+static bool is_certain(const struct compare_noise *noise, double p, double level)
+{
+	return noise->has_interval && p <= level && (noise->low > 0 || noise->high < 0);
+}
+
+/* whole: the minimum effect is a part of it. Two runs of one program differ by more than their
+ * iterations do, so iterations prove nothing about the programs. */
 static void decide(const struct comparison *comparison, struct compare_noise *noise, double whole)
 {
 	const double effect = comparison->options.min_effect * whole;
@@ -264,7 +279,12 @@ static void decide(const struct comparison *comparison, struct compare_noise *no
 	noise->proof = PROOF_UNPROVED;
 	if (noise->source == NOISE_UNKNOWN || isnan(p))
 		return;
-	if (noise->has_interval && p <= level && (noise->low > 0 || noise->high < 0))
+	if (noise->source == NOISE_ITERATIONS) {
+		if (is_certain(noise, p, level) && fabs(noise->estimate) >= effect)
+			noise->proof = PROOF_WITHIN;
+		return;
+	}
+	if (is_certain(noise, p, level))
 		noise->proof = fabs(noise->estimate) >= effect ? PROOF_PROVED : PROOF_SMALL;
 	else if (noise->has_interval && fmax(fabs(noise->low), fabs(noise->high)) <= effect)
 		noise->proof = PROOF_NO_CHANGE;
@@ -290,8 +310,7 @@ static struct compare_noise *noise_at(struct comparison_row *row, size_t index)
  * family gives the others more power, and no false proof more. */
 static double p_of(const struct compare_noise *noise)
 {
-	return noise->source == NOISE_CONSTANT && noise->low == 0 && noise->high == 0 ? NAN
-										      : noise->p;
+	return noise->is_constant && noise->low == 0 && noise->high == 0 ? NAN : noise->p;
 }
 
 /* Adjusts one quantity of the rows of some tables as a family. */

@@ -57,6 +57,7 @@ struct side_row {
 	uint32_t position;              /* order of the first execution, from 1; 0: not known */
 	double *batches, *batch_counts; /* value and count per iteration of each batch; NULL: not
 					   known */
+	double batched_ns;              /* part of the value that is in the batches */
 };
 
 struct side_table {

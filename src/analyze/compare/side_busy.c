@@ -45,17 +45,12 @@ static int hash_stack(struct frames *frames, const struct analysis_path *path, u
 	return error;
 }
 
+/* Equal hashes are joined after sorting: a kernel may have 100,000 call paths. */
 static int add_stack(struct side_row *row, size_t *capacity, uint64_t hash,
 		     const struct analysis_path *path)
 {
 	const struct match_stack added = {hash, path->count, path->share_ns};
 
-	for (size_t i = 0; i < row->stacks_count; i++)
-		if (row->stacks[i].hash == hash) {
-			row->stacks[i].count += added.count;
-			row->stacks[i].time_ns += added.time_ns;
-			return 0;
-		}
 	return array_append(row->stacks, *capacity, row->stacks_count, added);
 }
 
@@ -125,6 +120,32 @@ static int compare_hashes(const void *left, const void *right)
 	return (a->hash > b->hash) - (a->hash < b->hash);
 }
 
+static void sort_stacks(struct side_row *row)
+{
+	size_t kept = 0;
+
+	if (!row->stacks_count)
+		return;
+	qsort(row->stacks, row->stacks_count, sizeof(*row->stacks), compare_hashes);
+	for (size_t i = 1; i < row->stacks_count; i++) {
+		if (row->stacks[i].hash != row->stacks[kept].hash) {
+			row->stacks[++kept] = row->stacks[i];
+			continue;
+		}
+		row->stacks[kept].count += row->stacks[i].count;
+		row->stacks[kept].time_ns += row->stacks[i].time_ns;
+	}
+	row->stacks_count = kept + 1;
+}
+
+static void sum_batches(const struct side_maker *maker, struct side_row *row)
+{
+	const struct batches *batches = maker->options->batches;
+
+	for (size_t i = 0; row->batches && i < batches_count(batches); i++)
+		row->batched_ns += row->batches[i] * (double)batches_size(batches, i);
+}
+
 int side_add_busy(struct side_maker *maker)
 {
 	const struct analysis *analysis = maker->analysis;
@@ -139,10 +160,10 @@ int side_add_busy(struct side_maker *maker)
 		    (path->count || path->share_ns))
 			error = add_path(maker, (uint32_t)i, capacities);
 	}
-	for (size_t i = 0; i < table->count; i++)
-		if (table->rows[i].stacks_count)
-			qsort(table->rows[i].stacks, table->rows[i].stacks_count,
-			      sizeof(*table->rows[i].stacks), compare_hashes);
+	for (size_t i = 0; i < table->count; i++) {
+		sort_stacks(&table->rows[i]);
+		sum_batches(maker, &table->rows[i]);
+	}
 	free(capacities);
 	return error;
 }

@@ -25,11 +25,6 @@
 #include "base/number.h"
 #include "base/string.h"
 
-enum {
-	NAME_BYTES = 512,
-	DOMINANT = 90 /* percent of a cause's time: its batches are those of the row */
-};
-
 /* "file_read" -> "file read" */
 static void append_words(struct string_builder *text, const char *name)
 {
@@ -168,18 +163,21 @@ static int add_device(struct side_maker *maker, size_t device)
 	return error ? error : add_rest(maker, device, known);
 }
 
-/* The batches of a cause are those of a row that has nearly all of the cause's time. */
+/* Batches are known per cause, so only the single row of a cause has them. Time before the first
+ * command and after the last one is in no iteration. */
 static int add_batches(struct side_maker *maker, size_t device, struct side_row *row)
 {
 	const struct batches *batches = maker->options->batches;
 	const uint64_t all_ns = maker->analysis->devices[device].account.causes[row->scope];
 
-	if (row->value < all_ns / 100 * DOMINANT || !row->value)
+	if (row->value != all_ns || !row->value || row->scope == CAUSE_NOTHING_TO_DO)
 		return 0;
 	row->batches = calloc(batches_count(batches), sizeof(*row->batches));
 	if (!row->batches)
 		return -ENOMEM;
 	batches_add_idle(batches, device, (enum account_cause)row->scope, row->batches);
+	for (size_t i = 0; i < batches_count(batches); i++)
+		row->batched_ns += row->batches[i] * (double)batches_size(batches, i);
 	return 0;
 }
 

@@ -73,6 +73,7 @@ void diff_write_noise(const char *key, const struct compare_noise *noise, struct
 	json_pair_text(json, "proof", compare_proof_name(noise->proof));
 	json_pair_text(json, "values", compare_source_name(noise->source));
 	if (noise->source != NOISE_UNKNOWN) {
+		json_pair_bool(json, "constant", noise->is_constant);
 		json_pair_u64(json, "base_values", noise->base_values);
 		json_pair_u64(json, "new_values", noise->changed_values);
 		write_number("estimate", noise->estimate, json);

@@ -118,6 +118,7 @@ static const char *mark_of(const struct comparison_row *row)
 	return row->value_noise.proof == PROOF_PROVED      ? "  proved"
 	       : row->value_noise.proof == PROOF_SMALL     ? "  small"
 	       : row->value_noise.proof == PROOF_NO_CHANGE ? "  same"
+	       : row->value_noise.proof == PROOF_WITHIN    ? "  within"
 							   : "";
 }
 
@@ -313,14 +314,20 @@ static void put_by(const struct diff_report *report)
 
 static void put_legend(const struct diff_report *report)
 {
+	const struct comparison *comparison = report->comparison;
 	struct sentence text = {0};
 
+	if (comparison->base.count == 1 && comparison->changed.count == 1) {
+		say(&text, "within: more than the noise within these two runs. Other runs of the "
+			   "same programs may differ as much: record several runs a side");
+		put_sentence(report, "\n", &text);
+		return;
+	}
 	say(&text,
 	    "proved: more than noise, with %.4g %% confidence after the correction for many tests, "
 	    "and at least %.4g %% of the base's wall time; small: proved, but below that; same: "
 	    "proved to be below that; otherwise unproved",
-	    report->comparison->options.confidence * 100,
-	    report->comparison->options.min_effect * 100);
+	    comparison->options.confidence * 100, comparison->options.min_effect * 100);
 	put_sentence(report, "\n", &text);
 }
 
@@ -331,6 +338,8 @@ int diff_print_text(const struct diff_report *report)
 	if (report->range)
 		printf("ONLY the range %s of each run\n", report->range);
 	put_notes(report);
+	if (report->comparison->options.is_per_iteration)
+		printf("  --per run compares whole runs\n");
 	if (report->comparison->is_refused && !report->is_forced)
 		return 0;
 	put_verdict(report);

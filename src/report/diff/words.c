@@ -31,6 +31,12 @@ struct number diff_signed_duration(int64_t ns)
 	return number;
 }
 
+/* A number of a hostile recording may be larger than an integer. */
+static int64_t clamp(double ns)
+{
+	return ns >= 0x1p62 ? INT64_C(1) << 62 : ns <= -0x1p62 ? -(INT64_C(1) << 62) : (int64_t)ns;
+}
+
 struct number diff_signed_percent(double change, double base)
 {
 	struct number number;
@@ -63,17 +69,12 @@ const char *diff_per_unit(const struct comparison *comparison)
 	return comparison->base.count > 1 || comparison->changed.count > 1 ? " per run" : "";
 }
 
-static const char *per_what(enum compare_source source)
-{
-	return source == NOISE_ITERATIONS ? "iteration" : "run";
-}
-
 static void say_interval(const struct compare_noise *noise, double confidence,
 			 struct sentence *sentence)
 {
 	say(sentence, "%s to %s with %.4g %% confidence",
-	    diff_signed_duration((int64_t)noise->low).text,
-	    diff_signed_duration((int64_t)noise->high).text, confidence * 100);
+	    diff_signed_duration(clamp(noise->low)).text,
+	    diff_signed_duration(clamp(noise->high)).text, confidence * 100);
 }
 
 static void say_values(const struct compare_noise *noise, struct sentence *sentence)
@@ -112,6 +113,9 @@ static void say_proof(const struct comparison *comparison, const struct compare_
 	case PROOF_NO_CHANGE:
 		say(sentence, " No change: ");
 		break;
+	case PROOF_WITHIN:
+		say(sentence, " More than the noise within these two runs: ");
+		break;
 	default:
 		say(sentence, " Unproved: ");
 	}
@@ -120,6 +124,8 @@ static void say_proof(const struct comparison *comparison, const struct compare_
 	else
 		say(sentence, "too few values");
 	say_values(noise, sentence);
+	if (noise->proof == PROOF_WITHIN)
+		say(sentence, "; several runs a side prove it");
 	if (noise->proof == PROOF_UNPROVED)
 		say_needed(comparison, sentence);
 	say(sentence, ".");
@@ -129,7 +135,9 @@ static void say_speed(double base, double changed, struct sentence *sentence)
 {
 	const double percent = base > 0 ? fabs(changed - base) / base * 100 : 0;
 
-	if (percent < 0.005)
+	if (!(base > 0) && changed > 0)
+		say(sentence, "BASE takes no time, NEW some");
+	else if (percent < 0.005)
 		say(sentence, "NEW takes the same time as BASE");
 	else
 		say(sentence, "NEW takes %.*f %% %s time than BASE", percent < 9.95 ? 2 : 1,
@@ -151,13 +159,15 @@ void diff_say_verdict(const struct diff_report *report, struct sentence *sentenc
 	say_speed(wall->base, wall->changed, sentence);
 	say(sentence, ": %s -> %s%s (%s).", format_duration((uint64_t)wall->base).text,
 	    format_duration((uint64_t)wall->changed).text, diff_per_unit(comparison),
-	    diff_signed_duration((int64_t)(wall->changed - wall->base)).text);
+	    diff_signed_duration(clamp(wall->changed - wall->base)).text);
 	if (comparison->is_same) {
 		say(sentence, " Both sides are the same recording.");
 		return;
 	}
 	if (total != wall && !comparison->options.is_per_iteration)
-		say(sentence, " Per %s: %s -> %s.", per_what(total->noise.source),
+		say(sentence,
+		    " Unproved: one run a side does not show the noise of whole runs. Iterations: "
+		    "%s -> %s.",
 		    format_duration((uint64_t)total->noise.base).text,
 		    format_duration((uint64_t)total->noise.changed).text);
 	say_proof(comparison, &total->noise, sentence);
@@ -177,8 +187,8 @@ static void say_counts(const struct comparison *comparison, const struct compari
 	const double changed = (double)row->changed.count / (double)comparison->changed.units;
 
 	if (base != changed)
-		say(sentence, "%sran %.4g -> %.4g times", sentence->length ? ", " : "", base,
-		    changed);
+		say(sentence, "%sran %.4g -> %.4g times%s", sentence->length ? ", " : "", base,
+		    changed, row->count_noise.proof == PROOF_PROVED ? " (proved)" : "");
 }
 
 static void say_means(const struct comparison_row *row, struct sentence *sentence)
@@ -227,6 +237,21 @@ void diff_say_how(const struct diff_report *report, const struct comparison_row 
 	say_match(row, sentence);
 }
 
+/* The interval alone excludes 0; the correction for many tests does not. */
+static bool is_clear(const struct compare_noise *noise)
+{
+	return noise->source == NOISE_RUNS && noise->has_interval &&
+	       (noise->low > 0 || noise->high < 0);
+}
+
+/* An interval per iteration beside a time per run would mislead. */
+static bool shows_interval(const struct diff_report *report, const struct compare_noise *noise)
+{
+	return noise->has_interval &&
+	       (noise->source == NOISE_RUNS || (noise->source == NOISE_ITERATIONS &&
+						report->comparison->options.is_per_iteration));
+}
+
 static const char *proof_words(const struct comparison_row *row)
 {
 	switch (row->value_noise.proof) {
@@ -236,8 +261,11 @@ static const char *proof_words(const struct comparison_row *row)
 		return "proved, but small";
 	case PROOF_NO_CHANGE:
 		return "no change";
+	case PROOF_WITHIN:
+		return "more than the noise within these runs";
 	default:
-		return "unproved";
+		return is_clear(&row->value_noise) ? "unproved (too few runs for so many rows)"
+						   : "unproved";
 	}
 }
 
@@ -258,11 +286,10 @@ void diff_say_reason(const struct diff_report *report, const struct comparison_r
 	if (how.length)
 		say(sentence, " (%s)", how.text);
 	say(sentence, ", %s", proof_words(row));
-	if (row->value_noise.has_interval && row->value_noise.source != NOISE_UNKNOWN) {
-		say(sentence, ": %s to %s",
-		    diff_signed_duration((int64_t)row->value_noise.low).text,
-		    diff_signed_duration((int64_t)row->value_noise.high).text);
-		say(sentence, " per %s", per_what(row->value_noise.source));
+	if (shows_interval(report, &row->value_noise)) {
+		say(sentence, ": %s to %s", diff_signed_duration(clamp(row->value_noise.low)).text,
+		    diff_signed_duration(clamp(row->value_noise.high)).text);
+		say(sentence, "%s", diff_per_unit(report->comparison));
 	}
 	say(sentence, ".");
 }

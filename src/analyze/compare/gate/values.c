@@ -101,20 +101,21 @@ static int measure(const struct comparison *comparison, enum compare_source sour
 
 	if (error)
 		return error;
-	*ret_noise = (struct compare_noise){
-		.source = is_constant(base) && is_constant(changed) ? NOISE_CONSTANT : source,
-		.base_values = base->count,
-		.changed_values = changed->count,
-		.has_interval = result.has_interval,
-		.base = result.base,
-		.changed = result.changed,
-		.estimate = result.estimate,
-		.low = result.low,
-		.high = result.high,
-		.p = result.p_two_sided,
-		.p_adjusted = NAN,
-		.superiority = result.superiority,
-		.detectable = result.detectable};
+	*ret_noise =
+		(struct compare_noise){.source = source,
+				       .is_constant = is_constant(base) && is_constant(changed),
+				       .base_values = base->count,
+				       .changed_values = changed->count,
+				       .has_interval = result.has_interval,
+				       .base = result.base,
+				       .changed = result.changed,
+				       .estimate = result.estimate,
+				       .low = result.low,
+				       .high = result.high,
+				       .p = result.p_two_sided,
+				       .p_adjusted = NAN,
+				       .superiority = result.superiority,
+				       .detectable = result.detectable};
 	return 0;
 }
 
