@@ -42,7 +42,8 @@ enum compare_table compare_table_find(const char *name)
 
 /* ---- reasons --------------------------------------------------------------------------------- */
 
-enum reason_class { REASON_CERTAIN, REASON_UNPROVED, REASON_NO_CHANGE };
+/* CLEAR: its interval excludes 0, but not after the correction for many tests. */
+enum reason_class { REASON_CERTAIN, REASON_CLEAR, REASON_UNPROVED, REASON_NO_CHANGE };
 
 static bool is_certain(const struct compare_noise *noise)
 {
@@ -55,6 +56,9 @@ static enum reason_class class_of(const struct comparison_row *row)
 	if (is_certain(&row->value_noise) || is_certain(&row->count_noise) ||
 	    is_certain(&row->mean_noise))
 		return REASON_CERTAIN;
+	if (row->value_noise.has_interval &&
+	    (row->value_noise.low > 0 || row->value_noise.high < 0))
+		return REASON_CLEAR;
 	return row->value_noise.proof == PROOF_NO_CHANGE ? REASON_NO_CHANGE : REASON_UNPROVED;
 }
 
@@ -63,8 +67,8 @@ static double part_of(const struct compare_noise *noise, int64_t part)
 	return is_certain(noise) ? fabs((double)part) : 0;
 }
 
-/* The size of a reason: of a certain time the end of its interval that is closer to 0, of a certain
- * count or mean its part of the change. */
+/* The size of a reason. A certain time has at least the end of its interval that is closer to 0; a
+ * certain count or mean has its part of the change. */
 static double size_of(const struct comparison_row *row)
 {
 	const double parts = part_of(&row->count_noise, row->change.more_often) +

@@ -37,7 +37,8 @@ static void append_place(struct string_builder *text, const char *word,
 {
 	if (!place->function)
 		return;
-	string_builder_appendf(text, "%s%s%.300s", text->length ? " " : "", word, place->function);
+	string_builder_appendf(text, "%s%s%.300s", text->length && *word != ';' ? " " : "", word,
+			       place->function);
 	if (has_line && place->file && place->line)
 		string_builder_appendf(text, " (%.200s:%u)", path_base(place->file), place->line);
 }
@@ -56,8 +57,10 @@ static bool has_object(const struct verdict_cause *cause, enum verdict_kind even
 	       event != VERDICT_PYTHON_GIL && event != VERDICT_THREAD_WAIT;
 }
 
-/* The event in a name: "clFinish", "preempted by stress", "lock". */
-static void append_event(struct string_builder *text, const struct verdict_cause *cause)
+/* The event in a name: "clFinish", "preempted by stress", "lock". The file or disk of a wait is in
+ * the label only: it is not known for each wait. */
+static void append_event(struct string_builder *text, const struct verdict_cause *cause,
+			 bool is_label)
 {
 	const enum verdict_kind event = event_of(cause);
 	char what[NAME_PATTERN_BYTES];
@@ -72,7 +75,7 @@ static void append_event(struct string_builder *text, const struct verdict_cause
 	append_words(text, verdict_kind_name(event));
 	if (event == VERDICT_PREEMPTED && *what)
 		string_builder_appendf(text, " by %s", what);
-	else if (*what && has_object(cause, event))
+	else if (*what && has_object(cause, event) && (is_label || event == VERDICT_BLOCKED))
 		string_builder_appendf(text, ", %s,", what);
 }
 
@@ -83,13 +86,13 @@ static void append_name(struct string_builder *text, const struct verdict_cause 
 {
 	const bool is_outside = cause->cause == CAUSE_NOTHING_TO_DO;
 
-	append_event(text, cause);
+	append_event(text, cause, is_label);
 	if (is_outside)
 		string_builder_append(text, cause->is_after ? " after the last command"
 							    : " before the first command");
 	if (is_label || !is_outside)
 		append_place(text,
-			     is_outside                     ? "most in "
+			     is_outside                     ? "; most of it in "
 			     : verdict_is_call(cause->kind) ? "called from "
 							    : "in ",
 			     &cause->place, is_label);

@@ -264,8 +264,9 @@ static const char *proof_words(const struct comparison_row *row)
 	case PROOF_WITHIN:
 		return "more than the noise within these runs";
 	default:
-		return is_clear(&row->value_noise) ? "unproved (too few runs for so many rows)"
-						   : "unproved";
+		return is_clear(&row->value_noise)
+			       ? "unproved (the rows are too many for these runs)"
+			       : "unproved";
 	}
 }
 
