@@ -365,6 +365,33 @@ with t.case("--run: the sides differ by their environment"):
     t.equal([name[:3] for name in order], ["bas", "new", "new", "bas", "bas", "new", "new", "bas", "bas", "new"], "in turns")
     t.equal(os.listdir(scratch), [], "nothing is left")
 
+with t.case("--keep-runs: the user's files stay, and an interrupted run is not kept"):
+    work = worker("5", "100")
+    for name, warm_up in (("base-001.duet", "0"), ("new-002.duet", "1"), ("base-000.duet", "1")):
+        kept = t.path(f"kept_{name}")
+        os.mkdir(kept)
+        for own in (name, "output.log"):
+            with open(os.path.join(kept, own), "w", encoding="utf-8") as file:
+                file.write("mine")
+        result = checked_run(USAGE, "--run", "2", "--warm-up", warm_up, "--keep-runs", kept, "--", *work)
+        t.true(name in text(result.stderr), text(result.stderr))
+        t.equal({own: open(os.path.join(kept, own), encoding="utf-8").read() for own in os.listdir(kept)},
+                {name: "mine", "output.log": "mine"}, "files of the user")
+    kept = t.path("kept_log")
+    os.mkdir(kept)
+    with open(os.path.join(kept, "output.log"), "w", encoding="utf-8") as file:
+        file.write("mine")
+    checked_run(INCONCLUSIVE, "--run", "1", "--warm-up", "0", *LIMIT, "--keep-runs", kept, "--", *work)
+    t.equal(sorted(os.listdir(kept)), ["base-001.duet", "new-001.duet", "output.log"], "kept")
+    t.equal(open(os.path.join(kept, "output.log"), encoding="utf-8").read(), "mine", "a file of the user")
+    kept = t.path("kept_signal")
+    process = Running([DUET, "gate", "--run", "2", "--keep-runs", kept, "--", *worker("100000", "1018")], env={**SIM, "TMPDIR": t.folder})
+    process.program_pid("gate_work")
+    time.sleep(0.1)
+    process.kill(signal.SIGTERM)
+    t.equal(process.finish().status, 128 + signal.SIGTERM, "status after a signal")
+    t.equal(os.listdir(kept), [], "nothing is left")
+
 with t.case("--run: an A/A test says so, and a command of the shell is a base"):
     work = worker("5", "100")
     result = checked_run(PASS, "--run", "5", "--warm-up", "0", *LIMIT, "--", *work)
