@@ -545,6 +545,33 @@ static void leave_out_new(struct gate_job *job)
 		base->count = kept;
 }
 
+static int check_inputs(const struct gate_job *job, const char *const *paths, size_t count)
+{
+	int status = STATUS_DONE;
+
+	for (size_t i = 0; i < count && status == STATUS_DONE; i++)
+		status = gate_outputs_check_input(job->command, &job->values.outputs, paths[i]);
+	return status;
+}
+
+/* No output may replace a recording. */
+static int check_outputs(const struct gate_job *job)
+{
+	const struct compare_files *files = &job->files;
+	const struct turns *turns = &job->turns;
+	int status = check_inputs(job, files->base, files->base_count);
+
+	if (status == STATUS_DONE)
+		status = check_inputs(job, files->changed, files->changed_count);
+	for (size_t side = 0; side < 2 && status == STATUS_DONE; side++)
+		status = check_inputs(job, (const char *const *)turns->paths[side],
+				      turns->count[side]);
+	if (status == STATUS_DONE)
+		status = check_inputs(job, (const char *const *)job->baseline.paths,
+				      job->baseline.count);
+	return status;
+}
+
 static int compare_runs(struct gate_job *job)
 {
 	int status = record_runs(job);
@@ -553,6 +580,8 @@ static int compare_runs(struct gate_job *job)
 		status = read_new(job);
 	if (status == STATUS_DONE)
 		status = find_baseline(job);
+	if (status == STATUS_DONE)
+		status = check_outputs(job);
 	if (status != STATUS_DONE)
 		return status;
 	if (job->values.baseline && !job->baseline.count)

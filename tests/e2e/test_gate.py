@@ -260,6 +260,26 @@ with t.case("--junit, --markdown and annotations, with a name of special charact
     t.equal(text(checked(REGRESSION, *first, "--new", *second, *limits, "--junit", "-").stdout)[:5], "<?xml", "- is stdout")
     t.equal(text(checked(REGRESSION, *first, "--new", *second, *limits, "--markdown", "-").stdout)[:3], "###", "- is stdout")
 
+with t.case("an output replaces no recording, and a file has one output"):
+    folder = t.path("of_outputs")
+    checked(PASS, *base(), "--baseline", folder, "--accept")
+    stored = sorted(glob.glob(os.path.join(folder, "*", "*.duet")))[3]
+    new = group("same", 1)
+    for arguments, victim in (((*base(), "--new", *new), base()[2]), ((*base(), "--new", *new), new[2]), ((*new, "--baseline", folder), stored)):
+        with open(victim, "rb") as file:
+            before = file.read()
+        for option in (("--junit", victim), ("--markdown", victim), ("--annotations", f"gitlab:{victim}")):
+            result = checked(USAGE, *arguments, *option)
+            t.true(victim in text(result.stderr), text(result.stderr))
+            with open(victim, "rb") as file:
+                t.equal(file.read() == before, True, f"{option} keeps the recording")
+    one, other = t.path("one.xml"), os.path.join(t.folder, ".", "one.xml")
+    result = checked(USAGE, *base(), "--new", *new, "--junit", one, "--markdown", other)
+    t.true("two outputs" in text(result.stderr) and not os.path.exists(one), text(result.stderr))
+    checked(PASS, *base(), "--new", *new, "--junit", one)
+    checked(USAGE, *base(), "--new", *new, "--junit", one, "--annotations", f"gitlab:{other}")
+    checked(PASS, *base(), "--new", *new, "--junit", one, "--markdown", t.path("one.md"))
+
 # ---- accepted recordings ----
 
 

@@ -108,8 +108,9 @@ static int refuse_existing(const char *folder, int side, uint64_t number)
 		return error_set(-ENOMEM, "out of memory");
 	if (lstat(path, &about) == 0)
 		return error_set(-EEXIST, "'%s' exists: --keep-runs needs another folder", path);
-	return errno == ENOENT ? 0
-			       : error_set(-errno, "keep runs in '%s': %s", folder, strerror(errno));
+	return errno == ENOENT
+		       ? 0
+		       : error_set(-errno, "keep runs in '%s': %s", folder, strerror(errno));
 }
 
 /* The files of the user stay: each name must be free, so that whatever has one later is ours. */
