@@ -110,6 +110,29 @@ with t.case("inconclusive: one run a side, few runs, noise"):
     t.true(result["more_runs"]["new"] > 5, f"a small limit needs many runs: {result['more_runs']}")
     t.equal(document(INCONCLUSIVE, *base(), "--new", group("same", 1)[0])["more_runs"]["base"], 0, "BASE has enough")
 
+def loop(name, number, kernel, rounds=40):
+    """A run with a main loop of rounds of one kernel."""
+    now = begin = number * 1000 * MS
+    lines = []
+    for i in range(1, rounds + 1):
+        length = kernel + (i * 7919 + number * 31) % 100
+        lines += [f"launch {i} 1 1 {now} {now + 500} kernel name=step", f"execution 1 {i} 1 {now + 500} {now + 500} {now + 500} {now + 500 + length}",
+                  f"range 1 {now} {now + 30500 + length} step"]
+        now += 30500 + length + i % 3
+    return t.described(f"{name}.duet", f"window {begin} {now + 1000}", "device 1 gpu", "process 1 100 app", "thread 1 1 name=main", "queue 1 1", *lines)
+
+
+with t.case("one run a side decides an iteration and a mean, and no total"):
+    sides = loop("loop_a", 1, 20000), "--new", loop("loop_b", 2, 30000)
+    for limit in ("wall +2 %", "wall +50us", "wall +1 s", "busy +2 %", "busy +50us", "busy +1 s", "idle +1 %", "idle:* +1 s", "kernel:step +2 %",
+                  "kernel:step +50us", "kernel:step +1 s", "kernel:step count +0"):
+        result = checked(INCONCLUSIVE, *sides, "--limit", limit)
+        t.true("one run does not show it; record several runs" in text(result.stdout).replace("\n    ", " "), text(result.stdout))
+        t.equal(document(INCONCLUSIVE, *sides, "--limit", limit)["checks"][0]["per"], "run", f"unit of {limit}")
+    for limit, status in (("iteration +2 %", REGRESSION), ("iteration +15us", PASS), ("kernel:step mean +2 %", REGRESSION),
+                          ("kernel:step mean +15us", PASS)):
+        checked(status, *sides, "--limit", limit)
+
 with t.case("a file that cannot be read is status 2, and so is a full disk"):
     broken = t.path("broken.duet")
     with open(broken, "wb") as file:

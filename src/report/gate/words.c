@@ -132,7 +132,7 @@ static const char *no_noise_words(const struct gate_report *report, const struct
 						      : "the recordings lack these values";
 	if (check->limit->quantity == GATE_ITERATION)
 		return "no iterations were found";
-	return "one run a side does not show the noise";
+	return "one run does not show it; record several runs";
 }
 
 void gate_say_doubt(const struct gate_report *report, const struct gate_check *check,

@@ -390,6 +390,28 @@ TEST(limits_find_rows)
 	check_gate(&scene, "wall +0.01 %", 1, GATE_INCONCLUSIVE);
 }
 
+TEST(one_run_a_side_decides_means_only)
+{
+	static struct scene scene;
+
+	fill_scene(&scene);
+	scene.comparison.base.count = scene.comparison.changed.count = 1;
+	scene.busy[0].value_noise.source = scene.busy[0].mean_noise.source = NOISE_ITERATIONS;
+	scene.busy[0].count_noise = noise_of(100, 0);
+	scene.busy[0].count_noise.source = NOISE_CONSTANT;
+	scene.comparison.iteration.noise = noise_of(10000, 0);
+	scene.comparison.iteration.noise.source = NOISE_ITERATIONS;
+	scene.comparison.wall.noise = (struct compare_noise){.p = NAN};
+	check_gate(&scene, "wall +2 %", 1, GATE_INCONCLUSIVE);
+	check_gate(&scene, "idle +5000 %", 1, GATE_INCONCLUSIVE);
+	check_gate(&scene, "idle:blocked +1 s", 1, GATE_INCONCLUSIVE);
+	check_gate(&scene, "kernel:gemm_a +5 %", 1, GATE_INCONCLUSIVE);
+	check_gate(&scene, "kernel:gemm_a +1 s", 1, GATE_INCONCLUSIVE);
+	check_gate(&scene, "kernel:gemm_a count +0", 1, GATE_INCONCLUSIVE);
+	check_gate(&scene, "kernel:gemm_a mean +5 %", 1, GATE_PASS);
+	check_gate(&scene, "iteration +2 %", 1, GATE_PASS);
+}
+
 TEST(a_limit_that_names_nothing_is_refused)
 {
 	static struct scene scene;
@@ -504,6 +526,7 @@ int main(void)
 	RUN(scaling_changes_nothing);
 	RUN(random_intervals_obey);
 	RUN(limits_find_rows);
+	RUN(one_run_a_side_decides_means_only);
 	RUN(a_limit_that_names_nothing_is_refused);
 	RUN(rows_of_one_side);
 	RUN(nothing_is_decided_without_comparison);

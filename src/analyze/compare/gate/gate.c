@@ -88,24 +88,26 @@ static bool has_one_run(const struct comparison *comparison)
 	return comparison->base.count == 1 && comparison->changed.count == 1;
 }
 
-/* If each side is one run, the iterations have the values. */
+/* The noise of a side's only run is not known: other runs may differ by more than its iterations
+ * do. The iterations show only how long one iteration or one execution takes. */
+static void forget_noise(struct compare_noise *noise)
+{
+	*noise = (struct compare_noise){.p = NAN, .p_adjusted = NAN, .detectable = NAN};
+}
+
 static int add_total(struct gate *gate, const struct gate_limit *limit)
 {
 	const struct comparison *comparison = gate->comparison;
-	const struct comparison_total *iteration = &comparison->iteration;
 	struct gate_check check = {.limit = limit, .name = gate_quantity_name(limit->quantity)};
 	int error = 0;
 
-	if (limit->quantity == GATE_ITERATION ||
-	    (limit->quantity == GATE_WALL && has_one_run(comparison) &&
-	     iteration->noise.source != NOISE_UNKNOWN)) {
-		copy_total(iteration, &check.noise);
+	if (limit->quantity == GATE_ITERATION) {
+		copy_total(&comparison->iteration, &check.noise);
 		check.is_iteration = has_one_run(comparison);
 	} else if (limit->quantity == GATE_WALL) {
 		copy_total(&comparison->wall, &check.noise);
 	} else {
 		error = gate_measure_sum(comparison, table_of(limit->quantity), NULL, &check.noise);
-		check.is_iteration = check.noise.source != NOISE_UNKNOWN && has_one_run(comparison);
 	}
 	return error ? error : add_check(gate, check);
 }
@@ -148,6 +150,8 @@ static int add_row(struct gate *gate, const struct gate_limit *limit,
 						     : row->value_noise,
 	};
 
+	if (limit->part != GATE_MEAN && has_one_run(gate->comparison))
+		forget_noise(&check.noise);
 	if (check.noise.source == NOISE_UNKNOWN)
 		fill_unknown(gate->comparison, row, limit->part, &check.noise);
 	check.is_iteration = check.noise.source != NOISE_UNKNOWN && has_one_run(gate->comparison);
@@ -193,8 +197,6 @@ static int add_groups(struct gate *gate, const struct gate_limit *limit)
 		if (is_group_seen(table, i) || !gate_name_matches(limit->name, check.name))
 			continue;
 		error = gate_measure_sum(gate->comparison, COMPARE_IDLE, check.name, &check.noise);
-		check.is_iteration =
-			check.noise.source != NOISE_UNKNOWN && has_one_run(gate->comparison);
 		if (!error)
 			error = add_check(gate, check);
 	}

@@ -39,7 +39,7 @@ struct gate_check {
 	const struct comparison_row *row; /* NULL: a total or a group */
 	struct compare_noise noise;       /* p_adjusted: over all checks of the gate */
 	double allowed;                   /* in the unit of the values */
-	bool is_iteration;                /* values are per iteration */
+	bool is_iteration;                /* the values are those of iterations, one run a side */
 	enum gate_outcome outcome;
 	enum gate_doubt doubt;
 	size_t needed; /* values a side that would probably decide it; 0: not known */
