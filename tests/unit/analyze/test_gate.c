@@ -117,6 +117,13 @@ TEST(patterns)
 	CHECK(gate_name_matches("*", ""));
 	CHECK(!gate_name_matches("", "x"));
 	CHECK(!gate_name_matches("[ab]", "a"));
+	CHECK(gate_names_match("a", "a") && !gate_names_match("b", "a"));
+	CHECK(gate_names_match("a", "a + bc + d"));
+	CHECK(gate_names_match("b*", "a + bc + d"));
+	CHECK(gate_names_match("d", "a + bc + d"));
+	CHECK(gate_names_match("a + bc + d", "a + bc + d"));
+	CHECK(!gate_names_match("b", "a + bc + d"));
+	CHECK(!gate_names_match("a*c", "a + bd + c2"));
 }
 
 /* ---- decision -------------------------------------------------------------------------------- */
@@ -390,6 +397,22 @@ TEST(limits_find_rows)
 	check_gate(&scene, "wall +0.01 %", 1, GATE_INCONCLUSIVE);
 }
 
+TEST(limits_find_members_of_both_sides)
+{
+	static const char *const limits[] = {"kernel:alpha +5 %", "kernel:be* +5 %",
+					     "kernel:gamma +5 %", "kernel:old_l* +5 %",
+					     "kernel:label +5 %"};
+	static struct scene scene;
+
+	fill_scene(&scene);
+	scene.busy[0].base_name = "alpha + beta";
+	scene.busy[0].base_label = "alpha + old_label";
+	scene.busy[0].name = "gamma + delta";
+	scene.busy[0].label = "label + delta";
+	for (size_t i = 0; i < ARRAY_COUNT(limits); i++)
+		check_gate(&scene, limits[i], 1, GATE_REGRESSION);
+}
+
 TEST(one_run_a_side_decides_means_only)
 {
 	static struct scene scene;
@@ -526,6 +549,7 @@ int main(void)
 	RUN(scaling_changes_nothing);
 	RUN(random_intervals_obey);
 	RUN(limits_find_rows);
+	RUN(limits_find_members_of_both_sides);
 	RUN(one_run_a_side_decides_means_only);
 	RUN(a_limit_that_names_nothing_is_refused);
 	RUN(rows_of_one_side);

@@ -170,10 +170,12 @@ static bool is_of_quantity(const struct gate_limit *limit, const struct comparis
 
 static bool is_named(const struct gate_limit *limit, const struct comparison_row *row)
 {
-	return is_of_quantity(limit, row) &&
-	       (gate_name_matches(limit->name, row->name) ||
-		gate_name_matches(limit->name, row->label) ||
-		(row->base_name && gate_name_matches(limit->name, row->base_name)));
+	const char *const names[] = {row->name, row->label, row->base_name, row->base_label};
+
+	for (size_t i = 0; i < ARRAY_COUNT(names) && is_of_quantity(limit, row); i++)
+		if (names[i] && gate_names_match(limit->name, names[i]))
+			return true;
+	return false;
 }
 
 /* Whether an earlier row has the group. */
