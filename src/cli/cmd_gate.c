@@ -436,7 +436,12 @@ static int report_no_base(struct gate_job *job)
 	struct string_builder text = {0};
 	int status = STATUS_DONE;
 
-	if (incomplete)
+	if (job->baseline.damaged)
+		string_builder_appendf(&text,
+				       "all accepted recordings in %s are damaged; remove this "
+				       "folder, then accept new ones",
+				       job->baseline.folder);
+	else if (incomplete)
 		string_builder_appendf(&text,
 				       "%s is incomplete, and there is no accepted recording; "
 				       "record it again",
@@ -448,7 +453,7 @@ static int report_no_base(struct gate_job *job)
 				       job->values.baseline);
 	else
 		status = accept_runs(job, &text);
-	if (status == STATUS_DONE && job->values.accept && !incomplete)
+	if (status == STATUS_DONE && job->values.accept && !incomplete && !job->baseline.damaged)
 		gate.outcome = GATE_PASS;
 	report.no_base = string_builder_text(&text);
 	if (status == STATUS_DONE)

@@ -220,6 +220,14 @@ with t.case("a kernel that is new or gone"):
         result = checked(status, *second, "--new", *first, "--limit", limit)
         t.true("gone: NEW lacks it" in text(result.stdout).replace("\n    ", " "), text(result.stdout))
 
+with t.case("a limit finds a kernel that was fused"):
+    first, second = group("fa", 0, kernels=("alpha", "beta")), group("fb", 1, kernels=("gamma",), kernel=int(1.3 * MS))
+    pairs = t.path("fused.map")
+    with open(pairs, "w", encoding="utf-8") as file:
+        file.write("alpha + beta => gamma\n")
+    for name in ("alpha", "beta", "gamma", "alpha + beta", "al*"):
+        checked(REGRESSION, *first, "--new", *second, "--map", pairs, "--limit", f"kernel:{name} +5 %")
+
 with t.case("limits from a configuration file"):
     config = t.path("gate.textproto")
     slow = group("slow", 1, wall=105 * MS)
@@ -361,6 +369,17 @@ with t.case("--baseline: another device or command has no base; a damaged record
     with open(blocked, "w", encoding="utf-8") as file:
         file.write("x")
     checked(USAGE, *base(), "--baseline", blocked, "--accept")
+
+with t.case("--baseline: if all accepted recordings are damaged, nothing is accepted"):
+    folder = t.path("all_damaged")
+    checked(PASS, *base(), "--baseline", folder, "--accept")
+    for path in glob.glob(os.path.join(folder, "*", "*.duet")):
+        os.truncate(path, 500)
+    kept = accepted(folder)
+    for arguments in ((), ("--accept",)):
+        result = checked(INCONCLUSIVE, *group("slow", 1, wall=105 * MS), "--baseline", folder, *arguments)
+        t.true("damaged; remove this folder" in first_line(result), first_line(result))
+        t.equal(accepted(folder), kept, "recordings")
 
 with t.case("--baseline: jobs that accept at the same time do no harm"):
     folder = t.path("together")
