@@ -12,6 +12,7 @@
 #include "cli/command.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -375,22 +376,26 @@ static int find_baseline(struct gate_job *job)
 
 /* ---- result ---------------------------------------------------------------------------------- */
 
-static int accept_runs(struct gate_job *job, struct string_builder *text)
+/* The sentence is written before: only a result that was written as a whole is accepted. */
+static int accept_runs(struct gate_job *job)
 {
 	struct baseline_accepted accepted;
 
+	if (fflush(stdout) != 0 && errno == EPIPE)
+		clearerr(stdout); /* a reader may stop early */
+	if (ferror(stdout))
+		return STATUS_USAGE; /* finish_output says it */
 	if (baseline_accept(&job->baseline, &job->changed, job->values.keep, &accepted))
 		return print_reason(job);
-	string_builder_appendf(text, "accepted %zu new %s into %s", accepted.added,
-			       format_noun(accepted.added, "recording", "recordings"),
-			       job->baseline.folder);
-	if (accepted.present)
-		string_builder_appendf(text, ", %zu %s there already", accepted.present,
-				       accepted.present == 1 ? "was" : "were");
-	if (accepted.removed)
-		string_builder_appendf(text, ", removed the %zu oldest", accepted.removed);
-	string_builder_appendf(text, "; it has %zu", accepted.kept);
 	return STATUS_DONE;
+}
+
+static void say_accepted(const struct gate_job *job, struct string_builder *text)
+{
+	string_builder_appendf(text, "accepted %zu new %s into %s, which keeps the newest %" PRIu64,
+			       job->changed.count,
+			       format_noun(job->changed.count, "recording", "recordings"),
+			       job->baseline.folder, job->values.keep);
 }
 
 static int status_of(const struct gate *gate)
@@ -400,7 +405,7 @@ static int status_of(const struct gate *gate)
 						  : STATUS_INCONCLUSIVE;
 }
 
-static int write_result(struct gate_job *job, struct gate_report *report)
+static int write_result(struct gate_job *job, struct gate_report *report, bool is_accepted)
 {
 	int written;
 
@@ -413,6 +418,8 @@ static int write_result(struct gate_job *job, struct gate_report *report)
 	if (job->values.bisect && report->status == STATUS_INCONCLUSIVE)
 		report->status = STATUS_SKIP;
 	written = gate_outputs_write(job->command, &job->values.outputs, report);
+	if (written == STATUS_DONE && is_accepted)
+		written = accept_runs(job);
 	return written == STATUS_DONE ? report->status : written;
 }
 
@@ -434,7 +441,8 @@ static int report_no_base(struct gate_job *job)
 	struct gate gate = {.comparison = &none, .outcome = GATE_INCONCLUSIVE};
 	struct gate_report report = {.gate = &gate};
 	struct string_builder text = {0};
-	int status = STATUS_DONE;
+	const bool is_accepted = job->values.accept && !incomplete && !job->baseline.damaged;
+	int status;
 
 	if (job->baseline.damaged)
 		string_builder_appendf(&text,
@@ -452,29 +460,29 @@ static int report_no_base(struct gate_job *job)
 				       "%s; accept one first: add --accept",
 				       job->values.baseline);
 	else
-		status = accept_runs(job, &text);
-	if (status == STATUS_DONE && job->values.accept && !incomplete && !job->baseline.damaged)
+		say_accepted(job, &text);
+	if (is_accepted)
 		gate.outcome = GATE_PASS;
 	report.no_base = string_builder_text(&text);
-	if (status == STATUS_DONE)
-		status = write_result(job, &report);
+	status = write_result(job, &report, is_accepted);
 	string_builder_fini(&text);
 	return status;
 }
 
 static int report_gate(struct gate_job *job, const struct gate *gate)
 {
+	const bool is_accepted =
+		job->values.accept && gate->outcome == GATE_PASS && !find_incomplete(&job->changed);
 	struct gate_report report = {.gate = gate};
 	struct string_builder text = {0};
-	int status = STATUS_DONE;
+	int status;
 
-	if (job->values.accept && gate->outcome == GATE_PASS && !find_incomplete(&job->changed))
-		status = accept_runs(job, &text);
+	if (is_accepted)
+		say_accepted(job, &text);
 	else if (job->values.accept)
 		string_builder_append(&text, "the new recordings were not accepted");
 	report.baseline = text.length ? string_builder_text(&text) : NULL;
-	if (status == STATUS_DONE)
-		status = write_result(job, &report);
+	status = write_result(job, &report, is_accepted);
 	string_builder_fini(&text);
 	return status;
 }

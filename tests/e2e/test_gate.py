@@ -381,6 +381,24 @@ with t.case("--baseline: if all accepted recordings are damaged, nothing is acce
         t.true("damaged; remove this folder" in first_line(result), first_line(result))
         t.equal(accepted(folder), kept, "recordings")
 
+with t.case("--baseline: --device and --range do not change the key"):
+    folder = t.path("of_devices")
+    checked(PASS, *group("ka", 0, devices=2), "--baseline", folder, "--accept", "--device", "0")
+    for choice in ((), ("--device", "1"), ("--device", "0")):
+        checked(PASS, *group("kb", 1, devices=2), "--baseline", folder, *choice)
+    checked(INCONCLUSIVE, *group("kc", 1), "--baseline", folder)
+
+with t.case("--baseline: a result that cannot be written is not accepted"):
+    folder = t.path("unwritten")
+    for option in (("--junit", t.path("no/such.xml")), ("--junit", "/dev/full"), ("--markdown", t.path("no/such.md"))):
+        checked(USAGE, *base(), "--baseline", folder, "--accept", *option)
+        t.true(not os.path.exists(folder), f"nothing is accepted: {option}")
+    for option in ((), ("--json",)):
+        with open("/dev/full", "wb") as full:
+            process = subprocess.run([DUET, "gate", *base(), "--baseline", folder, "--accept", *option], stdout=full, stderr=subprocess.PIPE,
+                                     check=False)
+        t.equal((process.returncode, os.path.exists(folder)), (USAGE, False), f"a full disk: {process.stderr}")
+
 with t.case("--baseline: jobs that accept at the same time do no harm"):
     folder = t.path("together")
     checked(PASS, *base(), "--baseline", folder, "--accept")
