@@ -226,7 +226,8 @@ with t.case("a limit finds a kernel that was fused"):
     with open(pairs, "w", encoding="utf-8") as file:
         file.write("alpha + beta => gamma\n")
     for name in ("alpha", "beta", "gamma", "alpha + beta", "al*"):
-        checked(REGRESSION, *first, "--new", *second, "--map", pairs, "--limit", f"kernel:{name} +5 %")
+        result = checked(REGRESSION, *first, "--new", *second, "--map", pairs, "--limit", f"kernel:{name} +5 %")
+        t.true("matched by --map, was alpha + beta" in text(result.stdout).replace("\n    ", " "), text(result.stdout))
 
 with t.case("limits from a configuration file"):
     config = t.path("gate.textproto")

@@ -100,6 +100,17 @@ static const char *per_what(const struct gate_check *check)
 	return check->is_iteration ? " per iteration" : " per run";
 }
 
+/* How the rows of both sides were found to be the same, unless their names are equal. */
+static void say_match(const struct comparison_row *row, struct sentence *sentence)
+{
+	if (row->reason == MATCH_EXACT)
+		return;
+	say(sentence, "; %s", match_reason_text(row->reason));
+	if (row->base_label)
+		say(sentence, ", was %.*s", SENTENCE_NAME, row->base_label);
+	say(sentence, " (%.0f %% sure)", row->confidence * 100);
+}
+
 void gate_say_change(const struct gate_check *check, struct sentence *sentence)
 {
 	const struct compare_noise *noise = &check->noise;
@@ -118,6 +129,8 @@ void gate_say_change(const struct gate_check *check, struct sentence *sentence)
 		say(sentence, "; new: BASE lacks it");
 	else if (check->row && check->row->reason == MATCH_GONE)
 		say(sentence, "; gone: NEW lacks it");
+	else if (check->row)
+		say_match(check->row, sentence);
 }
 
 static const char *no_noise_words(const struct gate_report *report, const struct gate_check *check)
@@ -155,6 +168,9 @@ void gate_say_doubt(const struct gate_report *report, const struct gate_check *c
 		return;
 	case GATE_ROW_IS_NEW:
 		say(sentence, "it is new, so there is no base to compare with");
+		return;
+	case GATE_WEAK_MATCH:
+		say(sentence, "it is not certain that both sides are the same; --map decides it");
 		return;
 	case GATE_ROW_IS_GONE:
 		say(sentence, "it is gone, so there is nothing to compare");

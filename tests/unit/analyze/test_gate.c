@@ -328,6 +328,8 @@ static void fill_scene(struct scene *scene)
 						 .label = "gemm_a",
 						 .group = "kernels",
 						 .is_kernel = true,
+						 .reason = MATCH_EXACT,
+						 .confidence = 1,
 						 .device = SIDE_NO_DEVICE,
 						 .base.count = RUNS,
 						 .changed.count = RUNS,
@@ -342,6 +344,8 @@ static void fill_scene(struct scene *scene)
 	scene->idle[0] = (struct comparison_row){.name = "lock in f",
 						 .label = "lock in f",
 						 .group = "blocked",
+						 .reason = MATCH_EXACT,
+						 .confidence = 1,
 						 .device = SIDE_NO_DEVICE};
 	memset(&scene->comparison, 0, sizeof(scene->comparison));
 	scene->comparison.base = (struct comparison_sides){scene->base.pointers, RUNS};
@@ -411,6 +415,20 @@ TEST(limits_find_members_of_both_sides)
 	scene.busy[0].label = "label + delta";
 	for (size_t i = 0; i < ARRAY_COUNT(limits); i++)
 		check_gate(&scene, limits[i], 1, GATE_REGRESSION);
+}
+
+TEST(weak_matches_decide_nothing)
+{
+	static struct scene scene;
+
+	fill_scene(&scene);
+	scene.busy[0].reason = scene.busy[1].reason = MATCH_RENAMED;
+	scene.busy[0].confidence = scene.busy[1].confidence = 0.49;
+	check_gate(&scene, "kernel:gemm_a +5 %", 1, GATE_INCONCLUSIVE);
+	check_gate(&scene, "kernel:gemm_b +5 %", 1, GATE_INCONCLUSIVE);
+	scene.busy[0].confidence = scene.busy[1].confidence = 0.5;
+	check_gate(&scene, "kernel:gemm_a +5 %", 1, GATE_REGRESSION);
+	check_gate(&scene, "kernel:gemm_b +5 %", 1, GATE_PASS);
 }
 
 TEST(one_run_a_side_decides_means_only)
@@ -550,6 +568,7 @@ int main(void)
 	RUN(random_intervals_obey);
 	RUN(limits_find_rows);
 	RUN(limits_find_members_of_both_sides);
+	RUN(weak_matches_decide_nothing);
 	RUN(one_run_a_side_decides_means_only);
 	RUN(a_limit_that_names_nothing_is_refused);
 	RUN(rows_of_one_side);

@@ -276,6 +276,12 @@ static int adjust(struct gate *gate)
 	return error;
 }
 
+static bool is_weak_match(const struct gate_check *check)
+{
+	return check->row && check->row->reason != MATCH_NEW && check->row->reason != MATCH_GONE &&
+	       check->row->reason != MATCH_MAP && check->row->confidence < GATE_MIN_MATCH;
+}
+
 /* A row that a side lacks has neither a mean nor a count there. */
 static void decide(const struct gate *gate, struct gate_check *check)
 {
@@ -286,6 +292,8 @@ static void decide(const struct gate *gate, struct gate_check *check)
 		check->doubt = GATE_ROW_IS_GONE;
 	else if (gate->is_same)
 		check->doubt = GATE_NO_NOISE;
+	else if (is_weak_match(check))
+		check->doubt = GATE_WEAK_MATCH;
 	if (check->doubt != GATE_CERTAIN)
 		check->outcome = GATE_INCONCLUSIVE;
 }
@@ -293,7 +301,7 @@ static void decide(const struct gate *gate, struct gate_check *check)
 static bool can_runs_help(const struct gate_check *check)
 {
 	return check->outcome == GATE_INCONCLUSIVE && check->doubt != GATE_ROW_IS_NEW &&
-	       check->doubt != GATE_ROW_IS_GONE;
+	       check->doubt != GATE_WEAK_MATCH && check->doubt != GATE_ROW_IS_GONE;
 }
 
 /* Runs that a side has to few for a number of values; at least one side gets one more. */
