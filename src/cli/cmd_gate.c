@@ -353,11 +353,8 @@ static int find_baseline(struct gate_job *job)
 {
 	if (!job->values.baseline)
 		return STATUS_DONE;
-	if (!baseline_is_one_key(&job->changed)) {
-		print_error(job->command->name, "the new recordings have different devices or "
-						"commands, so they have no common baseline");
-		return STATUS_INCONCLUSIVE;
-	}
+	if (!baseline_is_one_key(&job->changed))
+		return STATUS_DONE; /* report_no_base says it */
 	if (baseline_open(job->values.baseline, job->changed.runs[0], &job->baseline))
 		return print_reason(job);
 	if (job->baseline.damaged) {
@@ -436,15 +433,21 @@ static const struct compare_side *find_incomplete(const struct compare_sides *si
 /* There is nothing to compare with: accepts the first recordings, or says how. */
 static int report_no_base(struct gate_job *job)
 {
-	const struct comparison none = {0};
+	const struct comparison none = {.changed = compare_sides_of(&job->changed),
+					.options.confidence = job->confidence};
 	const struct compare_side *incomplete = find_incomplete(&job->changed);
 	struct gate gate = {.comparison = &none, .outcome = GATE_INCONCLUSIVE};
 	struct gate_report report = {.gate = &gate};
 	struct string_builder text = {0};
-	const bool is_accepted = job->values.accept && !incomplete && !job->baseline.damaged;
+	const bool is_one_key = baseline_is_one_key(&job->changed);
+	const bool is_accepted =
+		job->values.accept && !incomplete && !job->baseline.damaged && is_one_key;
 	int status;
 
-	if (job->baseline.damaged)
+	if (!is_one_key)
+		string_builder_append(&text, "the new recordings have different devices or "
+					     "commands, so they have no common baseline");
+	else if (job->baseline.damaged)
 		string_builder_appendf(&text,
 				       "all accepted recordings in %s are damaged; remove this "
 				       "folder, then accept new ones",

@@ -353,7 +353,7 @@ with t.case("--baseline: another device or command has no base; a damaged record
     checked(PASS, *base(), "--baseline", folder, "--accept")
     checked(INCONCLUSIVE, *group("two", 1, devices=2), "--baseline", folder)
     result = checked(INCONCLUSIVE, base()[0], group("two", 1, devices=2)[0], "--baseline", folder)
-    t.true("different devices" in text(result.stderr), text(result.stderr))
+    t.true("different devices" in text(result.stdout).replace("\n    ", " "), text(result.stdout))
     key = os.path.join(folder, os.listdir(folder)[0])
     victim = os.path.join(key, sorted(accepted(folder))[0])
     with open(victim, "r+b") as file:
@@ -399,6 +399,31 @@ with t.case("--baseline: a result that cannot be written is not accepted"):
             process = subprocess.run([DUET, "gate", *base(), "--baseline", folder, "--accept", *option], stdout=full, stderr=subprocess.PIPE,
                                      check=False)
         t.equal((process.returncode, os.path.exists(folder)), (USAGE, False), f"a full disk: {process.stderr}")
+
+with t.case("--baseline: documents without a base have the reason"):
+    two = recording("odd_two", 1, devices=2)
+    for new, word in (((base()[0],), "accept one first"), ((base()[0], two), "different devices")):
+        arguments = (*new, "--baseline", t.path("no_base"), "--confidence", "95")
+        suite = xml.etree.ElementTree.fromstring(checked(INCONCLUSIVE, *arguments, "--junit", "-").stdout).find("testsuite")
+        t.equal([suite.get(key) for key in ("tests", "failures", "skipped")], ["1", "0", "1"], "sums")
+        t.true(word in suite.find("testcase").find("skipped").get("message"), "the reason")
+        lines = [line for line in text(checked(INCONCLUSIVE, *arguments, "--annotations", "github").stdout).splitlines() if line[:2] == "::"]
+        t.true(len(lines) == 1 and lines[0].startswith("::warning") and word in lines[0], f"{lines}")
+        gitlab = t.path("no_base.json")
+        checked(INCONCLUSIVE, *arguments, "--annotations", f"gitlab:{gitlab}")
+        with open(gitlab, encoding="utf-8") as file:
+            t.equal([word in row["description"] for row in json.load(file)], [True], "an issue")
+        result = document(INCONCLUSIVE, *arguments)
+        t.equal((result["confidence"], result["result"], word in result["text"]), (0.95, "inconclusive", True), f"{result}")
+        t.true(word in text(checked(INCONCLUSIVE, *arguments, "--markdown", "-").stdout), "Markdown")
+
+with t.case("names of malformed UTF-8 are escaped in all documents"):
+    odd = "a%ff%0a%1b|b"
+    first, second = group("u", 0, kernels=(odd,)), group("v", 1, kernels=(odd,), kernel=int(1.3 * MS))
+    for option in (("--junit", "-"), ("--markdown", "-"), ("--json",), ("--annotations", "gitlab:-"), ("--annotations", "github")):
+        out = checked(REGRESSION, *first, "--new", *second, "--limit", "kernel:* mean +5 %", *option).stdout
+        shown = out if option[1:] != ("github",) else b"".join(line for line in out.splitlines() if line.startswith(b"::"))
+        t.true(b"\xff" not in shown and b"\x1b" not in shown and "\ufffd" in shown.decode(), f"{option}: {shown}")
 
 with t.case("--baseline: jobs that accept at the same time do no harm"):
     folder = t.path("together")

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "base/string.h"
 #include "report/diff/diff.h"
 
 const char *gate_result_word(const struct gate_report *report)
@@ -25,6 +26,19 @@ const char *gate_result_word(const struct gate_report *report)
 		return "accepted";
 	return report->gate->is_refused ? "not comparable"
 					: gate_outcome_name(report->gate->outcome);
+}
+
+char *gate_safe_text(const char *text)
+{
+	struct string_builder safe = {0};
+	char *bytes;
+
+	string_builder_append_utf8(&safe, text);
+	bytes = string_builder_take(&safe);
+	for (char *at = bytes; at && *at; at++)
+		if ((unsigned char)*at < ' ' && *at != '\n' && *at != '\t')
+			*at = '?';
+	return bytes;
 }
 
 /* ---- numbers --------------------------------------------------------------------------------- */
