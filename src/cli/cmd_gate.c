@@ -6,8 +6,8 @@
  * Gets:     recordings of two sides, a folder of accepted ones, or a program to record
  * Gives:    status 0 pass, 1 regression, 3 inconclusive or not comparable
  * Owns:     the limits, the summaries of the recordings, the comparison
- * Fails:    status 2, also if memory or a disk is full: status 1 means a regression and nothing
- * else Why:      docs/design/gate.md
+ * Fails:    status 2, also if memory or a disk is full: status 1 means a regression alone
+ * Why:      docs/design/gate.md
  */
 #include "cli/command.h"
 
@@ -322,20 +322,27 @@ static struct sides_request request_of(const struct gate_job *job)
 				      .tables = gate_tables(job->limits, job->limits_count)};
 }
 
-static int read_new(struct gate_job *job)
+/* Memory that is full must not look like a regression. */
+static int read_sides(const struct gate_job *job, const char *const *paths, size_t count,
+		      struct compare_sides *ret_sides)
 {
 	const struct sides_request request = request_of(job);
+	const int status = compare_sides_read(job->command, paths, count, &request, ret_sides);
+
+	return status == STATUS_FAILED ? STATUS_USAGE : status;
+}
+
+static int read_new(struct gate_job *job)
+{
 	const bool is_run = job->values.run != OPTION_UNSET;
 
-	return compare_sides_read(
-		job->command,
-		is_run ? (const char *const *)job->turns.paths[1] : job->files.changed,
-		is_run ? job->turns.count[1] : job->files.changed_count, &request, &job->changed);
+	return read_sides(job,
+			  is_run ? (const char *const *)job->turns.paths[1] : job->files.changed,
+			  is_run ? job->turns.count[1] : job->files.changed_count, &job->changed);
 }
 
 static int read_base(struct gate_job *job)
 {
-	const struct sides_request request = request_of(job);
 	const char *const *paths = job->files.base;
 	size_t count = job->files.base_count;
 
@@ -346,7 +353,7 @@ static int read_base(struct gate_job *job)
 		paths = (const char *const *)job->turns.paths[0];
 		count = job->turns.count[0];
 	}
-	return compare_sides_read(job->command, paths, count, &request, &job->base);
+	return read_sides(job, paths, count, &job->base);
 }
 
 static int find_baseline(struct gate_job *job)

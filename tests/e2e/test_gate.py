@@ -149,6 +149,16 @@ with t.case("a file that cannot be read is status 2, and so is a full disk"):
     checked(USAGE, *base(), "--new", *slow, "--junit", "/dev/full")
     checked(USAGE, *base(), "--new", *slow, "--junit", t.path("no/such/folder.xml"))
 
+with t.case("memory that is full is status 2"):
+    sides = recording("m", 0), "--new", recording("n", 1)
+    shim = {"LD_PRELOAD": duet_test.program("no_memory.so"), "DUET_THREADS": "1"}
+    counted = t.path("allocations")
+    checked(INCONCLUSIVE, *sides, env={**shim, "NO_MEMORY_COUNT": counted})
+    with open(counted, encoding="ascii") as file:
+        count = int(file.read())
+    seen = [gate(*sides, env={**shim, "NO_MEMORY_AT": str(1 + count * i // 60), "NO_MEMORY_STICKY": "1"}).status for i in range(60)]
+    t.equal(sorted(set(seen) - {127}), [USAGE], f"statuses {seen}; 127 is the loader's")
+
 with t.case("wrong usage is status 2 and names what is wrong"):
     files = (base()[0], "--new", base()[1])
     for arguments, word in (((), "no recording"), ((base()[0],), "--new"), ((*files, "--limit", "wall 2 %"), "'wall 2 %'"),
@@ -257,6 +267,7 @@ with t.case("--json is valid under its schema"):
     for status, arguments in ((PASS, (*base(), "--new", *group("same", 1))), (REGRESSION, (*base(), "--new", *slow)),
                               (INCONCLUSIVE, (base()[0], "--new", slow[0], "--limit", "kernel:* mean +2 %", "--range", "iteration:1")),
                               (INCONCLUSIVE, (*base(), "--new", *group("two", 1, devices=2))),
+                              (INCONCLUSIVE, (*slow, "--baseline", t.path("of_schema"))),
                               (PASS, (*slow, "--baseline", t.path("of_schema"), "--accept")), (SKIP, ("--bisect", *short))):
         result = gate("--json", *arguments)
         if result.status == USAGE and "--range" in arguments:
