@@ -23,6 +23,7 @@
 #include "cli/compare/html.h"
 #include "cli/compare/pair.h"
 #include "cli/compare/series.h"
+#include "cli/selection.h"
 #include "report/diff/diff.h"
 #include "report/terminal.h"
 
@@ -140,6 +141,19 @@ static int compare(const struct cli_command *command, const struct diff_values *
 	return status;
 }
 
+/* The page must not replace a recording. */
+static int check_page(const struct cli_command *command, const char *html,
+		      const struct compare_files *files)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < files->base_count && !error; i++)
+		error = selection_check_output(html, files->base[i]);
+	for (size_t i = 0; i < files->changed_count && !error; i++)
+		error = selection_check_output(html, files->changed[i]);
+	return error ? print_failure(command) : STATUS_DONE;
+}
+
 static int diff_files(const struct cli_command *command, const struct diff_values *values,
 		      enum compare_table by, const struct compare_files *files)
 {
@@ -150,8 +164,11 @@ static int diff_files(const struct cli_command *command, const struct diff_value
 				       : is_per_iteration(values) ? COMPARE_PER_ITERATION
 								  : COMPARE_PER_RUN;
 	struct compare_pair pair;
-	int status = compare_pair_read(command, files, &request, unit, &pair);
+	int status = check_page(command, values->html, files);
 
+	if (status != STATUS_DONE)
+		return status;
+	status = compare_pair_read(command, files, &request, unit, &pair);
 	if (status == STATUS_DONE)
 		status = compare(command, values, by, &pair);
 	compare_pair_fini(&pair);

@@ -6,12 +6,13 @@
  * Gets:     recordings of two sides, a folder of accepted ones, or a program to record
  * Gives:    status 0 pass, 1 regression, 3 inconclusive or not comparable
  * Owns:     the limits, the summaries of the recordings, the comparison
- * Fails:    status 2, also if memory or a disk is full: status 1 means a regression and nothing
- * else Why:      docs/design/gate.md
+ * Fails:    status 2, also if memory or a disk is full: status 1 means a regression alone
+ * Why:      docs/design/gate.md
  */
 #include "cli/command.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -321,20 +322,27 @@ static struct sides_request request_of(const struct gate_job *job)
 				      .tables = gate_tables(job->limits, job->limits_count)};
 }
 
-static int read_new(struct gate_job *job)
+/* Memory that is full must not look like a regression. */
+static int read_sides(const struct gate_job *job, const char *const *paths, size_t count,
+		      struct compare_sides *ret_sides)
 {
 	const struct sides_request request = request_of(job);
+	const int status = compare_sides_read(job->command, paths, count, &request, ret_sides);
+
+	return status == STATUS_FAILED ? STATUS_USAGE : status;
+}
+
+static int read_new(struct gate_job *job)
+{
 	const bool is_run = job->values.run != OPTION_UNSET;
 
-	return compare_sides_read(
-		job->command,
-		is_run ? (const char *const *)job->turns.paths[1] : job->files.changed,
-		is_run ? job->turns.count[1] : job->files.changed_count, &request, &job->changed);
+	return read_sides(job,
+			  is_run ? (const char *const *)job->turns.paths[1] : job->files.changed,
+			  is_run ? job->turns.count[1] : job->files.changed_count, &job->changed);
 }
 
 static int read_base(struct gate_job *job)
 {
-	const struct sides_request request = request_of(job);
 	const char *const *paths = job->files.base;
 	size_t count = job->files.base_count;
 
@@ -345,18 +353,15 @@ static int read_base(struct gate_job *job)
 		paths = (const char *const *)job->turns.paths[0];
 		count = job->turns.count[0];
 	}
-	return compare_sides_read(job->command, paths, count, &request, &job->base);
+	return read_sides(job, paths, count, &job->base);
 }
 
 static int find_baseline(struct gate_job *job)
 {
 	if (!job->values.baseline)
 		return STATUS_DONE;
-	if (!baseline_is_one_key(&job->changed)) {
-		print_error(job->command->name, "the new recordings have different devices or "
-						"commands, so they have no common baseline");
-		return STATUS_INCONCLUSIVE;
-	}
+	if (!baseline_is_one_key(&job->changed))
+		return STATUS_DONE; /* report_no_base says it */
 	if (baseline_open(job->values.baseline, job->changed.runs[0], &job->baseline))
 		return print_reason(job);
 	if (job->baseline.damaged) {
@@ -375,22 +380,26 @@ static int find_baseline(struct gate_job *job)
 
 /* ---- result ---------------------------------------------------------------------------------- */
 
-static int accept_runs(struct gate_job *job, struct string_builder *text)
+/* The sentence is written before: only a result that was written as a whole is accepted. */
+static int accept_runs(struct gate_job *job)
 {
 	struct baseline_accepted accepted;
 
+	if (fflush(stdout) != 0 && errno == EPIPE)
+		clearerr(stdout); /* a reader may stop early */
+	if (ferror(stdout))
+		return STATUS_USAGE; /* finish_output says it */
 	if (baseline_accept(&job->baseline, &job->changed, job->values.keep, &accepted))
 		return print_reason(job);
-	string_builder_appendf(text, "accepted %zu new %s into %s", accepted.added,
-			       format_noun(accepted.added, "recording", "recordings"),
-			       job->baseline.folder);
-	if (accepted.present)
-		string_builder_appendf(text, ", %zu %s there already", accepted.present,
-				       accepted.present == 1 ? "was" : "were");
-	if (accepted.removed)
-		string_builder_appendf(text, ", removed the %zu oldest", accepted.removed);
-	string_builder_appendf(text, "; it has %zu", accepted.kept);
 	return STATUS_DONE;
+}
+
+static void say_accepted(const struct gate_job *job, struct string_builder *text)
+{
+	string_builder_appendf(text, "accepted %zu new %s into %s, which keeps the newest %" PRIu64,
+			       job->changed.count,
+			       format_noun(job->changed.count, "recording", "recordings"),
+			       job->baseline.folder, job->values.keep);
 }
 
 static int status_of(const struct gate *gate)
@@ -400,7 +409,7 @@ static int status_of(const struct gate *gate)
 						  : STATUS_INCONCLUSIVE;
 }
 
-static int write_result(struct gate_job *job, struct gate_report *report)
+static int write_result(struct gate_job *job, struct gate_report *report, bool is_accepted)
 {
 	int written;
 
@@ -413,6 +422,8 @@ static int write_result(struct gate_job *job, struct gate_report *report)
 	if (job->values.bisect && report->status == STATUS_INCONCLUSIVE)
 		report->status = STATUS_SKIP;
 	written = gate_outputs_write(job->command, &job->values.outputs, report);
+	if (written == STATUS_DONE && is_accepted)
+		written = accept_runs(job);
 	return written == STATUS_DONE ? report->status : written;
 }
 
@@ -429,14 +440,26 @@ static const struct compare_side *find_incomplete(const struct compare_sides *si
 /* There is nothing to compare with: accepts the first recordings, or says how. */
 static int report_no_base(struct gate_job *job)
 {
-	const struct comparison none = {0};
+	const struct comparison none = {.changed = compare_sides_of(&job->changed),
+					.options.confidence = job->confidence};
 	const struct compare_side *incomplete = find_incomplete(&job->changed);
 	struct gate gate = {.comparison = &none, .outcome = GATE_INCONCLUSIVE};
 	struct gate_report report = {.gate = &gate};
 	struct string_builder text = {0};
-	int status = STATUS_DONE;
+	const bool is_one_key = baseline_is_one_key(&job->changed);
+	const bool is_accepted =
+		job->values.accept && !incomplete && !job->baseline.damaged && is_one_key;
+	int status;
 
-	if (incomplete)
+	if (!is_one_key)
+		string_builder_append(&text, "the new recordings have different devices or "
+					     "commands, so they have no common baseline");
+	else if (job->baseline.damaged)
+		string_builder_appendf(&text,
+				       "all accepted recordings in %s are damaged; remove this "
+				       "folder, then accept new ones",
+				       job->baseline.folder);
+	else if (incomplete)
 		string_builder_appendf(&text,
 				       "%s is incomplete, and there is no accepted recording; "
 				       "record it again",
@@ -447,29 +470,29 @@ static int report_no_base(struct gate_job *job)
 				       "%s; accept one first: add --accept",
 				       job->values.baseline);
 	else
-		status = accept_runs(job, &text);
-	if (status == STATUS_DONE && job->values.accept && !incomplete)
+		say_accepted(job, &text);
+	if (is_accepted)
 		gate.outcome = GATE_PASS;
 	report.no_base = string_builder_text(&text);
-	if (status == STATUS_DONE)
-		status = write_result(job, &report);
+	status = write_result(job, &report, is_accepted);
 	string_builder_fini(&text);
 	return status;
 }
 
 static int report_gate(struct gate_job *job, const struct gate *gate)
 {
+	const bool is_accepted =
+		job->values.accept && gate->outcome == GATE_PASS && !find_incomplete(&job->changed);
 	struct gate_report report = {.gate = gate};
 	struct string_builder text = {0};
-	int status = STATUS_DONE;
+	int status;
 
-	if (job->values.accept && gate->outcome == GATE_PASS && !find_incomplete(&job->changed))
-		status = accept_runs(job, &text);
+	if (is_accepted)
+		say_accepted(job, &text);
 	else if (job->values.accept)
 		string_builder_append(&text, "the new recordings were not accepted");
 	report.baseline = text.length ? string_builder_text(&text) : NULL;
-	if (status == STATUS_DONE)
-		status = write_result(job, &report);
+	status = write_result(job, &report, is_accepted);
 	string_builder_fini(&text);
 	return status;
 }
@@ -545,6 +568,33 @@ static void leave_out_new(struct gate_job *job)
 		base->count = kept;
 }
 
+static int check_inputs(const struct gate_job *job, const char *const *paths, size_t count)
+{
+	int status = STATUS_DONE;
+
+	for (size_t i = 0; i < count && status == STATUS_DONE; i++)
+		status = gate_outputs_check_input(job->command, &job->values.outputs, paths[i]);
+	return status;
+}
+
+/* No output may replace a recording. */
+static int check_outputs(const struct gate_job *job)
+{
+	const struct compare_files *files = &job->files;
+	const struct turns *turns = &job->turns;
+	int status = check_inputs(job, files->base, files->base_count);
+
+	if (status == STATUS_DONE)
+		status = check_inputs(job, files->changed, files->changed_count);
+	for (size_t side = 0; side < 2 && status == STATUS_DONE; side++)
+		status = check_inputs(job, (const char *const *)turns->paths[side],
+				      turns->count[side]);
+	if (status == STATUS_DONE)
+		status = check_inputs(job, (const char *const *)job->baseline.paths,
+				      job->baseline.count);
+	return status;
+}
+
 static int compare_runs(struct gate_job *job)
 {
 	int status = record_runs(job);
@@ -553,6 +603,8 @@ static int compare_runs(struct gate_job *job)
 		status = read_new(job);
 	if (status == STATUS_DONE)
 		status = find_baseline(job);
+	if (status == STATUS_DONE)
+		status = check_outputs(job);
 	if (status != STATUS_DONE)
 		return status;
 	if (job->values.baseline && !job->baseline.count)

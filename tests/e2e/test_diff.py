@@ -260,4 +260,16 @@ with t.case("the tables of --by"):
         shown = run([DUET, "diff", "--by", by, BASE, BASE])
         t.true(shown.status == 0 and f"BY {by}".encode() in shown.stdout, f"{by} in text")
 
+with t.case("a page replaces no recording"):
+    first, second = Loop(), Loop(start=10**9)
+    base, new = t.described("page_a.duet", *first.lines()), t.described("page_b.duet", *second.lines())
+    for arguments in ((base, "--new", new), ("--series", base, new), ("--series", t.folder)):
+        for victim in (base, new):
+            with open(victim, "rb") as file:
+                before = file.read()
+            result = run([DUET, "diff", *arguments, "--html", victim])
+            t.true(result.status != 0 and "is the trace itself" in text(result.stderr), f"{arguments}: {text(result.stderr)}")
+            with open(victim, "rb") as file:
+                t.true(file.read() == before, f"{arguments} keeps the recording")
+
 t.end()

@@ -110,6 +110,29 @@ with t.case("inconclusive: one run a side, few runs, noise"):
     t.true(result["more_runs"]["new"] > 5, f"a small limit needs many runs: {result['more_runs']}")
     t.equal(document(INCONCLUSIVE, *base(), "--new", group("same", 1)[0])["more_runs"]["base"], 0, "BASE has enough")
 
+def loop(name, number, kernel, rounds=40):
+    """A run with a main loop of rounds of one kernel."""
+    now = begin = number * 1000 * MS
+    lines = []
+    for i in range(1, rounds + 1):
+        length = kernel + (i * 7919 + number * 31) % 100
+        lines += [f"launch {i} 1 1 {now} {now + 500} kernel name=step", f"execution 1 {i} 1 {now + 500} {now + 500} {now + 500} {now + 500 + length}",
+                  f"range 1 {now} {now + 30500 + length} step"]
+        now += 30500 + length + i % 3
+    return t.described(f"{name}.duet", f"window {begin} {now + 1000}", "device 1 gpu", "process 1 100 app", "thread 1 1 name=main", "queue 1 1", *lines)
+
+
+with t.case("one run a side decides an iteration and a mean, and no total"):
+    sides = loop("loop_a", 1, 20000), "--new", loop("loop_b", 2, 30000)
+    for limit in ("wall +2 %", "wall +50us", "wall +1 s", "busy +2 %", "busy +50us", "busy +1 s", "idle +1 %", "idle:* +1 s", "kernel:step +2 %",
+                  "kernel:step +50us", "kernel:step +1 s", "kernel:step count +0"):
+        result = checked(INCONCLUSIVE, *sides, "--limit", limit)
+        t.true("one run does not show it; record several runs" in text(result.stdout).replace("\n    ", " "), text(result.stdout))
+        t.equal(document(INCONCLUSIVE, *sides, "--limit", limit)["checks"][0]["per"], "run", f"unit of {limit}")
+    for limit, status in (("iteration +2 %", REGRESSION), ("iteration +15us", PASS), ("kernel:step mean +2 %", REGRESSION),
+                          ("kernel:step mean +15us", PASS)):
+        checked(status, *sides, "--limit", limit)
+
 with t.case("a file that cannot be read is status 2, and so is a full disk"):
     broken = t.path("broken.duet")
     with open(broken, "wb") as file:
@@ -125,6 +148,16 @@ with t.case("a file that cannot be read is status 2, and so is a full disk"):
         t.equal(process.returncode, USAGE, f"status on a full disk: {process.stderr}")
     checked(USAGE, *base(), "--new", *slow, "--junit", "/dev/full")
     checked(USAGE, *base(), "--new", *slow, "--junit", t.path("no/such/folder.xml"))
+
+with t.case("memory that is full is status 2"):
+    sides = recording("m", 0), "--new", recording("n", 1)
+    shim = {"LD_PRELOAD": duet_test.program("no_memory.so"), "DUET_THREADS": "1"}
+    counted = t.path("allocations")
+    checked(INCONCLUSIVE, *sides, env={**shim, "NO_MEMORY_COUNT": counted})
+    with open(counted, encoding="ascii") as file:
+        count = int(file.read())
+    seen = [gate(*sides, env={**shim, "NO_MEMORY_AT": str(1 + count * i // 60), "NO_MEMORY_STICKY": "1"}).status for i in range(60)]
+    t.equal(sorted(set(seen) - {127}), [USAGE], f"statuses {seen}; 127 is the loader's")
 
 with t.case("wrong usage is status 2 and names what is wrong"):
     files = (base()[0], "--new", base()[1])
@@ -197,6 +230,15 @@ with t.case("a kernel that is new or gone"):
         result = checked(status, *second, "--new", *first, "--limit", limit)
         t.true("gone: NEW lacks it" in text(result.stdout).replace("\n    ", " "), text(result.stdout))
 
+with t.case("a limit finds a kernel that was fused"):
+    first, second = group("fa", 0, kernels=("alpha", "beta")), group("fb", 1, kernels=("gamma",), kernel=int(1.3 * MS))
+    pairs = t.path("fused.map")
+    with open(pairs, "w", encoding="utf-8") as file:
+        file.write("alpha + beta => gamma\n")
+    for name in ("alpha", "beta", "gamma", "alpha + beta", "al*"):
+        result = checked(REGRESSION, *first, "--new", *second, "--map", pairs, "--limit", f"kernel:{name} +5 %")
+        t.true("matched by --map, was alpha + beta" in text(result.stdout).replace("\n    ", " "), text(result.stdout))
+
 with t.case("limits from a configuration file"):
     config = t.path("gate.textproto")
     slow = group("slow", 1, wall=105 * MS)
@@ -225,6 +267,7 @@ with t.case("--json is valid under its schema"):
     for status, arguments in ((PASS, (*base(), "--new", *group("same", 1))), (REGRESSION, (*base(), "--new", *slow)),
                               (INCONCLUSIVE, (base()[0], "--new", slow[0], "--limit", "kernel:* mean +2 %", "--range", "iteration:1")),
                               (INCONCLUSIVE, (*base(), "--new", *group("two", 1, devices=2))),
+                              (INCONCLUSIVE, (*slow, "--baseline", t.path("of_schema"))),
                               (PASS, (*slow, "--baseline", t.path("of_schema"), "--accept")), (SKIP, ("--bisect", *short))):
         result = gate("--json", *arguments)
         if result.status == USAGE and "--range" in arguments:
@@ -259,6 +302,26 @@ with t.case("--junit, --markdown and annotations, with a name of special charact
     t.true("%25" in lines[0] and " % " not in lines[0].replace("%25", ""), f"escapes: {lines[0]}")
     t.equal(text(checked(REGRESSION, *first, "--new", *second, *limits, "--junit", "-").stdout)[:5], "<?xml", "- is stdout")
     t.equal(text(checked(REGRESSION, *first, "--new", *second, *limits, "--markdown", "-").stdout)[:3], "###", "- is stdout")
+
+with t.case("an output replaces no recording, and a file has one output"):
+    folder = t.path("of_outputs")
+    checked(PASS, *base(), "--baseline", folder, "--accept")
+    stored = sorted(glob.glob(os.path.join(folder, "*", "*.duet")))[3]
+    new = group("same", 1)
+    for arguments, victim in (((*base(), "--new", *new), base()[2]), ((*base(), "--new", *new), new[2]), ((*new, "--baseline", folder), stored)):
+        with open(victim, "rb") as file:
+            before = file.read()
+        for option in (("--junit", victim), ("--markdown", victim), ("--annotations", f"gitlab:{victim}")):
+            result = checked(USAGE, *arguments, *option)
+            t.true(victim in text(result.stderr), text(result.stderr))
+            with open(victim, "rb") as file:
+                t.equal(file.read() == before, True, f"{option} keeps the recording")
+    one, other = t.path("one.xml"), os.path.join(t.folder, ".", "one.xml")
+    result = checked(USAGE, *base(), "--new", *new, "--junit", one, "--markdown", other)
+    t.true("two outputs" in text(result.stderr) and not os.path.exists(one), text(result.stderr))
+    checked(PASS, *base(), "--new", *new, "--junit", one)
+    checked(USAGE, *base(), "--new", *new, "--junit", one, "--annotations", f"gitlab:{other}")
+    checked(PASS, *base(), "--new", *new, "--junit", one, "--markdown", t.path("one.md"))
 
 # ---- accepted recordings ----
 
@@ -301,7 +364,7 @@ with t.case("--baseline: another device or command has no base; a damaged record
     checked(PASS, *base(), "--baseline", folder, "--accept")
     checked(INCONCLUSIVE, *group("two", 1, devices=2), "--baseline", folder)
     result = checked(INCONCLUSIVE, base()[0], group("two", 1, devices=2)[0], "--baseline", folder)
-    t.true("different devices" in text(result.stderr), text(result.stderr))
+    t.true("different devices" in text(result.stdout).replace("\n    ", " "), text(result.stdout))
     key = os.path.join(folder, os.listdir(folder)[0])
     victim = os.path.join(key, sorted(accepted(folder))[0])
     with open(victim, "r+b") as file:
@@ -318,6 +381,60 @@ with t.case("--baseline: another device or command has no base; a damaged record
     with open(blocked, "w", encoding="utf-8") as file:
         file.write("x")
     checked(USAGE, *base(), "--baseline", blocked, "--accept")
+
+with t.case("--baseline: if all accepted recordings are damaged, nothing is accepted"):
+    folder = t.path("all_damaged")
+    checked(PASS, *base(), "--baseline", folder, "--accept")
+    for path in glob.glob(os.path.join(folder, "*", "*.duet")):
+        os.truncate(path, 500)
+    kept = accepted(folder)
+    for arguments in ((), ("--accept",)):
+        result = checked(INCONCLUSIVE, *group("slow", 1, wall=105 * MS), "--baseline", folder, *arguments)
+        t.true("damaged; remove this folder" in first_line(result), first_line(result))
+        t.equal(accepted(folder), kept, "recordings")
+
+with t.case("--baseline: --device and --range do not change the key"):
+    folder = t.path("of_devices")
+    checked(PASS, *group("ka", 0, devices=2), "--baseline", folder, "--accept", "--device", "0")
+    for choice in ((), ("--device", "1"), ("--device", "0")):
+        checked(PASS, *group("kb", 1, devices=2), "--baseline", folder, *choice)
+    checked(INCONCLUSIVE, *group("kc", 1), "--baseline", folder)
+
+with t.case("--baseline: a result that cannot be written is not accepted"):
+    folder = t.path("unwritten")
+    for option in (("--junit", t.path("no/such.xml")), ("--junit", "/dev/full"), ("--markdown", t.path("no/such.md"))):
+        checked(USAGE, *base(), "--baseline", folder, "--accept", *option)
+        t.true(not os.path.exists(folder), f"nothing is accepted: {option}")
+    for option in ((), ("--json",)):
+        with open("/dev/full", "wb") as full:
+            process = subprocess.run([DUET, "gate", *base(), "--baseline", folder, "--accept", *option], stdout=full, stderr=subprocess.PIPE,
+                                     check=False)
+        t.equal((process.returncode, os.path.exists(folder)), (USAGE, False), f"a full disk: {process.stderr}")
+
+with t.case("--baseline: documents without a base have the reason"):
+    two = recording("odd_two", 1, devices=2)
+    for new, word in (((base()[0],), "accept one first"), ((base()[0], two), "different devices")):
+        arguments = (*new, "--baseline", t.path("no_base"), "--confidence", "95")
+        suite = xml.etree.ElementTree.fromstring(checked(INCONCLUSIVE, *arguments, "--junit", "-").stdout).find("testsuite")
+        t.equal([suite.get(key) for key in ("tests", "failures", "skipped")], ["1", "0", "1"], "sums")
+        t.true(word in suite.find("testcase").find("skipped").get("message"), "the reason")
+        lines = [line for line in text(checked(INCONCLUSIVE, *arguments, "--annotations", "github").stdout).splitlines() if line[:2] == "::"]
+        t.true(len(lines) == 1 and lines[0].startswith("::warning") and word in lines[0], f"{lines}")
+        gitlab = t.path("no_base.json")
+        checked(INCONCLUSIVE, *arguments, "--annotations", f"gitlab:{gitlab}")
+        with open(gitlab, encoding="utf-8") as file:
+            t.equal([word in row["description"] for row in json.load(file)], [True], "an issue")
+        result = document(INCONCLUSIVE, *arguments)
+        t.equal((result["confidence"], result["result"], word in result["text"]), (0.95, "inconclusive", True), f"{result}")
+        t.true(word in text(checked(INCONCLUSIVE, *arguments, "--markdown", "-").stdout), "Markdown")
+
+with t.case("names of malformed UTF-8 are escaped in all documents"):
+    odd = "a%ff%0a%1b|b"
+    first, second = group("u", 0, kernels=(odd,)), group("v", 1, kernels=(odd,), kernel=int(1.3 * MS))
+    for option in (("--junit", "-"), ("--markdown", "-"), ("--json",), ("--annotations", "gitlab:-"), ("--annotations", "github")):
+        out = checked(REGRESSION, *first, "--new", *second, "--limit", "kernel:* mean +5 %", *option).stdout
+        shown = out if option[1:] != ("github",) else b"".join(line for line in out.splitlines() if line.startswith(b"::"))
+        t.true(b"\xff" not in shown and b"\x1b" not in shown and "\ufffd" in shown.decode(), f"{option}: {shown}")
 
 with t.case("--baseline: jobs that accept at the same time do no harm"):
     folder = t.path("together")
@@ -364,6 +481,33 @@ with t.case("--run: the sides differ by their environment"):
     order = sorted(names, key=lambda name: os.stat(os.path.join(runs, name)).st_mtime_ns)
     t.equal([name[:3] for name in order], ["bas", "new", "new", "bas", "bas", "new", "new", "bas", "bas", "new"], "in turns")
     t.equal(os.listdir(scratch), [], "nothing is left")
+
+with t.case("--keep-runs: the user's files stay, and an interrupted run is not kept"):
+    work = worker("5", "100")
+    for name, warm_up in (("base-001.duet", "0"), ("new-002.duet", "1"), ("base-000.duet", "1")):
+        kept = t.path(f"kept_{name}")
+        os.mkdir(kept)
+        for own in (name, "output.log"):
+            with open(os.path.join(kept, own), "w", encoding="utf-8") as file:
+                file.write("mine")
+        result = checked_run(USAGE, "--run", "2", "--warm-up", warm_up, "--keep-runs", kept, "--", *work)
+        t.true(name in text(result.stderr), text(result.stderr))
+        t.equal({own: open(os.path.join(kept, own), encoding="utf-8").read() for own in os.listdir(kept)},
+                {name: "mine", "output.log": "mine"}, "files of the user")
+    kept = t.path("kept_log")
+    os.mkdir(kept)
+    with open(os.path.join(kept, "output.log"), "w", encoding="utf-8") as file:
+        file.write("mine")
+    checked_run(INCONCLUSIVE, "--run", "1", "--warm-up", "0", *LIMIT, "--keep-runs", kept, "--", *work)
+    t.equal(sorted(os.listdir(kept)), ["base-001.duet", "new-001.duet", "output.log"], "kept")
+    t.equal(open(os.path.join(kept, "output.log"), encoding="utf-8").read(), "mine", "a file of the user")
+    kept = t.path("kept_signal")
+    process = Running([DUET, "gate", "--run", "2", "--keep-runs", kept, "--", *worker("100000", "1018")], env={**SIM, "TMPDIR": t.folder})
+    process.program_pid("gate_work")
+    time.sleep(0.1)
+    process.kill(signal.SIGTERM)
+    t.equal(process.finish().status, 128 + signal.SIGTERM, "status after a signal")
+    t.equal(os.listdir(kept), [], "nothing is left")
 
 with t.case("--run: an A/A test says so, and a command of the shell is a base"):
     work = worker("5", "100")

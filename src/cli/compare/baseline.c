@@ -46,10 +46,20 @@ enum {
 
 /* ---- key ------------------------------------------------------------------------------------- */
 
+/* The name of a device if the fact is one: "device 0". */
+static bool is_device(const struct side_fact *fact)
+{
+	static const char prefix[] = "device ";
+
+	return strncmp(fact->name, prefix, strlen(prefix)) == 0;
+}
+
+/* All devices of the recording: --device and --range choose among the devices of the side. */
 static void append_key(const struct compare_side *side, struct string_builder *text)
 {
-	for (size_t i = 0; i < side->devices_count; i++)
-		string_builder_appendf(text, "%s\n", side->devices[i].name);
+	for (size_t i = 0; i < side->facts.texts_count; i++)
+		if (is_device(&side->facts.texts[i]))
+			string_builder_appendf(text, "%s\n", side->facts.texts[i].value);
 	string_builder_append(text, side->facts.command);
 }
 
@@ -243,8 +253,9 @@ static int write_about(void *context, FILE *out)
 	json_pair_text(&json, "schema", "duet.baseline/1");
 	json_pair_text(&json, "command", side->facts.command);
 	json_pair_array(&json, "devices");
-	for (size_t i = 0; i < side->devices_count; i++)
-		json_string(&json, side->devices[i].name);
+	for (size_t i = 0; i < side->facts.texts_count; i++)
+		if (is_device(&side->facts.texts[i]))
+			json_string(&json, side->facts.texts[i].value);
 	json_array_end(&json);
 	json_object_end(&json);
 	fputc('\n', out);

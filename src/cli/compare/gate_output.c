@@ -13,11 +13,15 @@
 #include "cli/compare/gate_output.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "base/cleanup.h"
 #include "base/error.h"
 #include "cli/command.h"
 #include "cli/output.h"
+#include "cli/selection.h"
 #include "report/gate/gate.h"
 #include "report/terminal.h"
 
@@ -44,6 +48,73 @@ static const char *gitlab_file(const struct gate_outputs *outputs)
 		       : NULL;
 }
 
+enum { FILES = 3 };
+
+/* The files; NULL: not wanted, or stdout. */
+static void list_files(const struct gate_outputs *outputs, const char *ret_files[FILES])
+{
+	ret_files[0] = outputs->junit;
+	ret_files[1] = outputs->markdown;
+	ret_files[2] = gitlab_file(outputs);
+	for (size_t i = 0; i < FILES; i++)
+		if (is_stdout(ret_files[i]))
+			ret_files[i] = NULL;
+}
+
+/* The folder and the last part of a path, in which ret_name points into it. */
+static int stat_folder(const char *path, struct stat *ret_folder, const char **ret_name)
+{
+	const char *slash = strrchr(path, '/');
+	auto_free char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+
+	*ret_name = slash ? slash + 1 : path;
+	return folder ? stat(folder, ret_folder) : -1;
+}
+
+/* Whether two paths name one file, also one that is not there yet. Devices take any number. */
+static bool is_one_file(const char *left, const char *right)
+{
+	struct stat first, second;
+	const char *left_name, *right_name;
+
+	if (stat(left, &first) == 0 && stat(right, &second) == 0)
+		return S_ISREG(first.st_mode) && first.st_dev == second.st_dev &&
+		       first.st_ino == second.st_ino;
+	if (stat_folder(left, &first, &left_name) < 0 ||
+	    stat_folder(right, &second, &right_name) < 0)
+		return strcmp(left, right) == 0;
+	return first.st_dev == second.st_dev && first.st_ino == second.st_ino &&
+	       strcmp(left_name, right_name) == 0;
+}
+
+static int check_files(const struct cli_command *command, const struct gate_outputs *outputs)
+{
+	const char *files[FILES];
+
+	list_files(outputs, files);
+	for (size_t i = 0; i < FILES; i++)
+		for (size_t k = 0; k < i; k++)
+			if (files[i] && files[k] && is_one_file(files[i], files[k]))
+				return usage_error(command,
+						   "two outputs go to '%s': name another file",
+						   files[i]);
+	return STATUS_DONE;
+}
+
+int gate_outputs_check_input(const struct cli_command *command, const struct gate_outputs *outputs,
+			     const char *path)
+{
+	const char *files[FILES];
+
+	list_files(outputs, files);
+	for (size_t i = 0; i < FILES; i++)
+		if (selection_check_output(files[i], path)) {
+			print_error(command->name, NULL);
+			return STATUS_USAGE;
+		}
+	return STATUS_DONE;
+}
+
 int gate_outputs_check(const struct cli_command *command, const struct gate_outputs *outputs)
 {
 	const char *gitlab = gitlab_file(outputs);
@@ -57,7 +128,7 @@ int gate_outputs_check(const struct cli_command *command, const struct gate_outp
 		return usage_error(command,
 				   "only one of --json, --junit -, --markdown - and --annotations "
 				   "can be on stdout; write the others to files");
-	return STATUS_DONE;
+	return check_files(command, outputs);
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */

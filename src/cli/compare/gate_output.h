@@ -16,8 +16,13 @@ struct gate_outputs {
 	bool json;
 };
 
-/* Checks that at most one output goes to stdout. Returns a status; messages are printed. */
+/* Checks that at most one output goes to stdout and each file has one output. Returns a status;
+ * messages are printed. */
 int gate_outputs_check(const struct cli_command *command, const struct gate_outputs *outputs);
+
+/* Refuses outputs that would replace an input. Returns a status; messages are printed. */
+int gate_outputs_check_input(const struct cli_command *command, const struct gate_outputs *outputs,
+			     const char *path);
 
 /* Writes all. Returns STATUS_DONE, or STATUS_USAGE with a message: a result that cannot be written
  * must not look like a regression. */

@@ -32,6 +32,7 @@
 #include "cli/command.h"
 #include "cli/compare/html.h"
 #include "cli/compare/sides.h"
+#include "cli/selection.h"
 #include "report/series/series.h"
 #include "report/terminal.h"
 
@@ -252,8 +253,20 @@ static int print_series(const struct series_job *job)
 	return json_error(&json) == -ENOMEM ? print_no_memory(job) : STATUS_DONE;
 }
 
+/* The page must not replace a recording. */
+static int check_page(const struct series_job *job)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < job->count && !error; i++)
+		error = selection_check_output(job->request->html, job->files[i].path);
+	return error ? print_failure(job->command) : STATUS_DONE;
+}
+
 static int run_job(struct series_job *job, const char *const *operands, int count)
 {
+	int status;
+
 	if (job->request->map && match_map_read(job->request->map, &job->map)) {
 		print_error(job->command->name, NULL);
 		return STATUS_USAGE;
@@ -263,6 +276,9 @@ static int run_job(struct series_job *job, const char *const *operands, int coun
 			print_error(job->command->name, NULL);
 			return STATUS_USAGE;
 		}
+	status = check_page(job);
+	if (status != STATUS_DONE)
+		return status;
 	if (read_dates(job) || read_recordings(job))
 		return print_no_memory(job);
 	if (!job->history->count) {

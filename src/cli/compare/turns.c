@@ -5,7 +5,7 @@
  * Runs in:  our own process
  * Gets:     a program, and what distinguishes the two sides
  * Gives:    recordings of both sides: base new, new base, base new, …
- * Owns:     a folder of recordings; the running `duet record`
+ * Owns:     a temporary folder; the running `duet record`
  * Fails:    a status, with the last lines that a failed program printed
  * Why a group of processes of its own: a signal must end the recorder and the program before duet
  *           removes their folder. The terminal sends its signals to the group of duet only
@@ -70,18 +70,15 @@ static char *temporary_folder(void)
 	return NULL;
 }
 
-static int open_folder(struct turns *turns, const char *kept)
+static int open_folder(struct turns *turns)
 {
 	sigset_t before;
 
-	turns->is_kept = kept != NULL;
-	if (kept && mkdir(kept, 0777) < 0 && errno != EEXIST)
-		return error_set(-errno, "make the folder '%s': %s", kept, strerror(errno));
 	unfinished_block_signals(&before);
-	turns->folder = kept ? strdup(kept) : temporary_folder();
+	turns->folder = temporary_folder();
 	if (turns->folder)
 		turns->folder_fd = open(turns->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (turns->folder_fd >= 0 && !kept)
+	if (turns->folder_fd >= 0)
 		unfinished_watch_folder(turns->folder_fd, AT_FDCWD, turns->folder);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (!turns->folder)
@@ -92,14 +89,54 @@ static int open_folder(struct turns *turns, const char *kept)
 	return 0;
 }
 
+/* number 0: a warm-up, which is removed. */
+static char *name_path(const char *folder, int side, uint64_t number)
+{
+	char *path;
+
+	if (asprintf(&path, "%s/%s-%03" PRIu64 ".duet", folder, side_names[side], number) < 0)
+		return NULL;
+	return path;
+}
+
+static int refuse_existing(const char *folder, int side, uint64_t number)
+{
+	auto_free char *path = name_path(folder, side, number);
+	struct stat about;
+
+	if (!path)
+		return error_set(-ENOMEM, "out of memory");
+	if (lstat(path, &about) == 0)
+		return error_set(-EEXIST, "'%s' exists: --keep-runs needs another folder", path);
+	return errno == ENOENT
+		       ? 0
+		       : error_set(-errno, "keep runs in '%s': %s", folder, strerror(errno));
+}
+
+/* The files of the user stay: each name must be free, so that whatever has one later is ours. */
+static int prepare_kept(const struct turns_request *request)
+{
+	const uint64_t first = request->warm_up ? 0 : 1;
+	int error = 0;
+
+	if (!request->folder)
+		return 0;
+	if (mkdir(request->folder, 0777) < 0 && errno != EEXIST)
+		return error_set(-errno, "make the folder '%s': %s", request->folder,
+				 strerror(errno));
+	for (int side = request->has_base ? SIDE_BASE : SIDE_NEW; side < SIDES; side++)
+		for (uint64_t i = first; i <= request->runs && !error; i++)
+			error = refuse_existing(request->folder, side, i);
+	return error;
+}
+
 void turns_close(struct turns *turns)
 {
-	if (turns->folder_fd >= 0 && !turns->is_kept) {
+	if (turns->folder_fd >= 0) {
 		unfinished_remove_folder(turns->folder_fd, AT_FDCWD, turns->folder);
 		unfinished_forget_folder(turns->folder_fd, AT_FDCWD, turns->folder);
-	}
-	if (turns->folder_fd >= 0)
 		close(turns->folder_fd);
+	}
 	for (size_t side = 0; side < SIDES; side++) {
 		for (size_t i = 0; i < turns->count[side]; i++)
 			free(turns->paths[side][i]);
@@ -232,14 +269,16 @@ static int record_once(const struct turn *turn, int side, const char *output)
 	if (pid > 0) {
 		setpgid(pid, pid);
 		status = wait_child(pid, &set, &number);
-		if (number)
+		if (number) {
 			kill(-pid, SIGKILL);
+			unlink(output); /* an interrupted run is not kept */
+		}
 	} else {
 		status = RECORD_FAILED << 8;
 	}
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	if (number)
-		raise(number); /* removes the folder and ends the process */
+		raise(number); /* removes the temporary folder and ends the process */
 	return status;
 }
 
@@ -302,17 +341,6 @@ static int refuse_run(const struct turn *turn, int side, int status)
 
 /* ---- all turns ------------------------------------------------------------------------------- */
 
-/* number 0: a warm-up, which is removed. */
-static char *path_of(const struct turn *turn, int side, uint64_t number)
-{
-	char *path;
-
-	if (asprintf(&path, "%s/%s-%03" PRIu64 ".duet", turn->turns->folder, side_names[side],
-		     number) < 0)
-		return NULL;
-	return path;
-}
-
 static int out_of_memory(const struct cli_command *command)
 {
 	print_error(command->name, "out of memory");
@@ -322,7 +350,9 @@ static int out_of_memory(const struct cli_command *command)
 static int take_turn(struct turn *turn, int side, bool is_warm_up)
 {
 	struct turns *turns = turn->turns;
-	char *path = path_of(turn, side, is_warm_up ? 0 : turns->count[side] + 1);
+	const char *kept = turn->request->folder;
+	char *path = name_path(kept ? kept : turns->folder, side,
+			       is_warm_up ? 0 : turns->count[side] + 1);
 	int status;
 
 	if (!path)
@@ -377,14 +407,13 @@ int turns_record(const struct cli_command *command, const struct turns_request *
 		if (!ret_turns->paths[side])
 			return out_of_memory(command);
 	}
-	if (open_folder(ret_turns, request->folder)) {
+	if (prepare_kept(request) || open_folder(ret_turns)) {
 		print_error(command->name, NULL);
 		return STATUS_USAGE;
 	}
 	if (asprintf(&turn.log, "%s/output.log", ret_turns->folder) < 0)
 		return out_of_memory(command);
 	status = record_all(&turn);
-	unlink(turn.log);
 	free(turn.log);
 	hide_progress();
 	if (status == STATUS_DONE)

@@ -18,15 +18,15 @@ struct turns_request {
 	const char *base_cmd;   /* a command of the shell; NULL: the program */
 	const struct option_texts *base_env, *new_env; /* NAME=VALUE */
 	const char *config;                            /* passed to duet record; NULL: none */
-	const char *folder; /* keeps the recordings; NULL: they are removed at the end */
+	const char *folder; /* keeps the recordings; NULL: they are removed at the end. A file of
+			       a recording's name is refused */
 	bool has_base;      /* false: only new runs */
 };
 
 /* The recordings, in the order of time; paths[side] are owned. */
 struct turns {
-	char *folder; /* owned */
+	char *folder; /* owned: temporary; the program's output, and recordings that are not kept */
 	int folder_fd;
-	bool is_kept;
 	char **paths[2]; /* base, new */
 	size_t count[2];
 };

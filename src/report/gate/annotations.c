@@ -14,19 +14,23 @@
 #include "report/gate/gate.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/json.h"
 #include "base/string.h"
 
 /* GitHub's escapes: values of properties also escape their separators. */
-static void put_escaped(const char *text, const char *separators)
+static void put_escaped(const char *value, const char *separators)
 {
-	for (; *text; text++) {
-		if (strchr("%\r\n", *text) || strchr(separators, *text))
-			printf("%%%02X", (unsigned char)*text);
+	auto_free char *text = gate_safe_text(value); /* NULL: finish_output reports it */
+
+	for (const char *at = text; at && *at; at++) {
+		if (strchr("%\r\n", *at) || strchr(separators, *at))
+			printf("%%%02X", (unsigned char)*at);
 		else
-			putchar((unsigned char)*text < ' ' ? ' ' : *text);
+			putchar((unsigned char)*at < ' ' ? ' ' : *at);
 	}
 }
 
@@ -52,13 +56,21 @@ static void say_message(const struct gate_report *report, const struct gate_chec
 		say(sentence, "; inconclusive: %s", doubt.text);
 }
 
+static bool lacks_base(const struct gate_report *report)
+{
+	return report->no_base && report->gate->outcome != GATE_PASS;
+}
+
 void gate_print_github(const struct gate_report *report)
 {
 	struct sentence result = {0};
 
-	if (report->gate->is_refused) {
+	if (report->gate->is_refused || lacks_base(report)) {
 		gate_say_result(report, &result);
-		put_command("warning", "duet gate: not comparable", result.text);
+		put_command("warning",
+			    lacks_base(report) ? "duet gate: inconclusive"
+					       : "duet gate: not comparable",
+			    result.text);
 		return;
 	}
 	for (size_t i = 0; i < report->gate->count; i++) {
@@ -130,9 +142,10 @@ int gate_write_gitlab(const struct gate_report *report, FILE *out)
 
 	json_init_file(&json, out);
 	json_array_begin(&json);
-	if (report->gate->is_refused) {
+	if (report->gate->is_refused || lacks_base(report)) {
 		gate_say_result(report, &result);
-		write_issue(report, "comparable", result.text, "minor", &json);
+		write_issue(report, lacks_base(report) ? "accepted" : "comparable", result.text,
+			    "minor", &json);
 	}
 	for (size_t i = 0; i < report->gate->count; i++) {
 		const struct gate_check *check = &report->gate->checks[i];

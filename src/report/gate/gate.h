@@ -63,3 +63,6 @@ struct number gate_format_amount(const struct gate_check *check, double value);
 /* A reason of a regression, see diff_say_reason; false: there is none of this number. */
 bool gate_say_reason(const struct gate_report *report, size_t number, struct sentence *sentence);
 enum { GATE_REASONS = 3 };
+/* A copy to be freed: malformed bytes become U+FFFD, control characters except newline and tab `?`.
+ * NULL: no memory. */
+char *gate_safe_text(const char *text);

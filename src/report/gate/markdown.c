@@ -14,16 +14,22 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/string.h"
 
 static void append_markdown(struct string_builder *text, const char *value)
 {
-	for (; *value; value++) {
-		if (strchr("\\`*_{}[]<>#|~$@", *value))
+	auto_free char *bytes = gate_safe_text(value);
+
+	if (!bytes)
+		text->error = -ENOMEM;
+	for (const char *at = bytes; at && *at; at++) {
+		if (strchr("\\`*_{}[]<>#|~$@", *at))
 			string_builder_append_char(text, '\\');
-		string_builder_append_char(text, (unsigned char)*value < ' ' ? ' ' : *value);
+		string_builder_append_char(text, (unsigned char)*at < ' ' ? ' ' : *at);
 	}
 }
 

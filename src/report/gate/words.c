@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "base/string.h"
 #include "report/diff/diff.h"
 
 const char *gate_result_word(const struct gate_report *report)
@@ -25,6 +26,19 @@ const char *gate_result_word(const struct gate_report *report)
 		return "accepted";
 	return report->gate->is_refused ? "not comparable"
 					: gate_outcome_name(report->gate->outcome);
+}
+
+char *gate_safe_text(const char *text)
+{
+	struct string_builder safe = {0};
+	char *bytes;
+
+	string_builder_append_utf8(&safe, text);
+	bytes = string_builder_take(&safe);
+	for (char *at = bytes; at && *at; at++)
+		if ((unsigned char)*at < ' ' && *at != '\n' && *at != '\t')
+			*at = '?';
+	return bytes;
 }
 
 /* ---- numbers --------------------------------------------------------------------------------- */
@@ -100,6 +114,17 @@ static const char *per_what(const struct gate_check *check)
 	return check->is_iteration ? " per iteration" : " per run";
 }
 
+/* How the rows of both sides were found to be the same, unless their names are equal. */
+static void say_match(const struct comparison_row *row, struct sentence *sentence)
+{
+	if (row->reason == MATCH_EXACT)
+		return;
+	say(sentence, "; %s", match_reason_text(row->reason));
+	if (row->base_label)
+		say(sentence, ", was %.*s", SENTENCE_NAME, row->base_label);
+	say(sentence, " (%.0f %% sure)", row->confidence * 100);
+}
+
 void gate_say_change(const struct gate_check *check, struct sentence *sentence)
 {
 	const struct compare_noise *noise = &check->noise;
@@ -118,6 +143,8 @@ void gate_say_change(const struct gate_check *check, struct sentence *sentence)
 		say(sentence, "; new: BASE lacks it");
 	else if (check->row && check->row->reason == MATCH_GONE)
 		say(sentence, "; gone: NEW lacks it");
+	else if (check->row)
+		say_match(check->row, sentence);
 }
 
 static const char *no_noise_words(const struct gate_report *report, const struct gate_check *check)
@@ -132,7 +159,7 @@ static const char *no_noise_words(const struct gate_report *report, const struct
 						      : "the recordings lack these values";
 	if (check->limit->quantity == GATE_ITERATION)
 		return "no iterations were found";
-	return "one run a side does not show the noise";
+	return "one run does not show it; record several runs";
 }
 
 void gate_say_doubt(const struct gate_report *report, const struct gate_check *check,
@@ -155,6 +182,9 @@ void gate_say_doubt(const struct gate_report *report, const struct gate_check *c
 		return;
 	case GATE_ROW_IS_NEW:
 		say(sentence, "it is new, so there is no base to compare with");
+		return;
+	case GATE_WEAK_MATCH:
+		say(sentence, "it is not certain that both sides are the same; --map decides it");
 		return;
 	case GATE_ROW_IS_GONE:
 		say(sentence, "it is gone, so there is nothing to compare");

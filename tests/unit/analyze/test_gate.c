@@ -117,6 +117,13 @@ TEST(patterns)
 	CHECK(gate_name_matches("*", ""));
 	CHECK(!gate_name_matches("", "x"));
 	CHECK(!gate_name_matches("[ab]", "a"));
+	CHECK(gate_names_match("a", "a") && !gate_names_match("b", "a"));
+	CHECK(gate_names_match("a", "a + bc + d"));
+	CHECK(gate_names_match("b*", "a + bc + d"));
+	CHECK(gate_names_match("d", "a + bc + d"));
+	CHECK(gate_names_match("a + bc + d", "a + bc + d"));
+	CHECK(!gate_names_match("b", "a + bc + d"));
+	CHECK(!gate_names_match("a*c", "a + bd + c2"));
 }
 
 /* ---- decision -------------------------------------------------------------------------------- */
@@ -320,6 +327,8 @@ static void fill_scene(struct scene *scene)
 						 .label = "gemm_a",
 						 .group = "kernels",
 						 .is_kernel = true,
+						 .reason = MATCH_EXACT,
+						 .confidence = 1,
 						 .device = SIDE_NO_DEVICE,
 						 .base.count = RUNS,
 						 .changed.count = RUNS,
@@ -334,6 +343,8 @@ static void fill_scene(struct scene *scene)
 	scene->idle[0] = (struct comparison_row){.name = "lock in f",
 						 .label = "lock in f",
 						 .group = "blocked",
+						 .reason = MATCH_EXACT,
+						 .confidence = 1,
 						 .device = SIDE_NO_DEVICE};
 	memset(&scene->comparison, 0, sizeof(scene->comparison));
 	scene->comparison.base = (struct comparison_sides){scene->base.pointers, RUNS};
@@ -387,6 +398,58 @@ TEST(limits_find_rows)
 	check_gate(&scene, "idle +50 %", 1, GATE_REGRESSION);
 	check_gate(&scene, "idle:lock* +50 %", 1, GATE_INCONCLUSIVE);
 	check_gate(&scene, "wall +0.01 %", 1, GATE_INCONCLUSIVE);
+}
+
+TEST(limits_find_members_of_both_sides)
+{
+	static const char *const limits[] = {"kernel:alpha +5 %", "kernel:be* +5 %",
+					     "kernel:gamma +5 %", "kernel:old_l* +5 %",
+					     "kernel:label +5 %"};
+	static struct scene scene;
+
+	fill_scene(&scene);
+	scene.busy[0].base_name = "alpha + beta";
+	scene.busy[0].base_label = "alpha + old_label";
+	scene.busy[0].name = "gamma + delta";
+	scene.busy[0].label = "label + delta";
+	for (size_t i = 0; i < ARRAY_COUNT(limits); i++)
+		check_gate(&scene, limits[i], 1, GATE_REGRESSION);
+}
+
+TEST(weak_matches_decide_nothing)
+{
+	static struct scene scene;
+
+	fill_scene(&scene);
+	scene.busy[0].reason = scene.busy[1].reason = MATCH_RENAMED;
+	scene.busy[0].confidence = scene.busy[1].confidence = 0.49;
+	check_gate(&scene, "kernel:gemm_a +5 %", 1, GATE_INCONCLUSIVE);
+	check_gate(&scene, "kernel:gemm_b +5 %", 1, GATE_INCONCLUSIVE);
+	scene.busy[0].confidence = scene.busy[1].confidence = 0.5;
+	check_gate(&scene, "kernel:gemm_a +5 %", 1, GATE_REGRESSION);
+	check_gate(&scene, "kernel:gemm_b +5 %", 1, GATE_PASS);
+}
+
+TEST(one_run_a_side_decides_means_only)
+{
+	static struct scene scene;
+
+	fill_scene(&scene);
+	scene.comparison.base.count = scene.comparison.changed.count = 1;
+	scene.busy[0].value_noise.source = scene.busy[0].mean_noise.source = NOISE_ITERATIONS;
+	scene.busy[0].count_noise = noise_of(100, 0);
+	scene.busy[0].count_noise.source = NOISE_CONSTANT;
+	scene.comparison.iteration.noise = noise_of(10000, 0);
+	scene.comparison.iteration.noise.source = NOISE_ITERATIONS;
+	scene.comparison.wall.noise = (struct compare_noise){.p = NAN};
+	check_gate(&scene, "wall +2 %", 1, GATE_INCONCLUSIVE);
+	check_gate(&scene, "idle +5000 %", 1, GATE_INCONCLUSIVE);
+	check_gate(&scene, "idle:blocked +1 s", 1, GATE_INCONCLUSIVE);
+	check_gate(&scene, "kernel:gemm_a +5 %", 1, GATE_INCONCLUSIVE);
+	check_gate(&scene, "kernel:gemm_a +1 s", 1, GATE_INCONCLUSIVE);
+	check_gate(&scene, "kernel:gemm_a count +0", 1, GATE_INCONCLUSIVE);
+	check_gate(&scene, "kernel:gemm_a mean +5 %", 1, GATE_PASS);
+	check_gate(&scene, "iteration +2 %", 1, GATE_PASS);
 }
 
 TEST(a_limit_that_names_nothing_is_refused)
@@ -503,6 +566,9 @@ int main(void)
 	RUN(scaling_changes_nothing);
 	RUN(random_intervals_obey);
 	RUN(limits_find_rows);
+	RUN(limits_find_members_of_both_sides);
+	RUN(weak_matches_decide_nothing);
+	RUN(one_run_a_side_decides_means_only);
 	RUN(a_limit_that_names_nothing_is_refused);
 	RUN(rows_of_one_side);
 	RUN(nothing_is_decided_without_comparison);

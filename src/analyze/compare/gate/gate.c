@@ -88,24 +88,26 @@ static bool has_one_run(const struct comparison *comparison)
 	return comparison->base.count == 1 && comparison->changed.count == 1;
 }
 
-/* If each side is one run, the iterations have the values. */
+/* The noise of a side's only run is not known: other runs may differ by more than its iterations
+ * do. The iterations show only how long one iteration or one execution takes. */
+static void forget_noise(struct compare_noise *noise)
+{
+	*noise = (struct compare_noise){.p = NAN, .p_adjusted = NAN, .detectable = NAN};
+}
+
 static int add_total(struct gate *gate, const struct gate_limit *limit)
 {
 	const struct comparison *comparison = gate->comparison;
-	const struct comparison_total *iteration = &comparison->iteration;
 	struct gate_check check = {.limit = limit, .name = gate_quantity_name(limit->quantity)};
 	int error = 0;
 
-	if (limit->quantity == GATE_ITERATION ||
-	    (limit->quantity == GATE_WALL && has_one_run(comparison) &&
-	     iteration->noise.source != NOISE_UNKNOWN)) {
-		copy_total(iteration, &check.noise);
+	if (limit->quantity == GATE_ITERATION) {
+		copy_total(&comparison->iteration, &check.noise);
 		check.is_iteration = has_one_run(comparison);
 	} else if (limit->quantity == GATE_WALL) {
 		copy_total(&comparison->wall, &check.noise);
 	} else {
 		error = gate_measure_sum(comparison, table_of(limit->quantity), NULL, &check.noise);
-		check.is_iteration = check.noise.source != NOISE_UNKNOWN && has_one_run(comparison);
 	}
 	return error ? error : add_check(gate, check);
 }
@@ -148,6 +150,8 @@ static int add_row(struct gate *gate, const struct gate_limit *limit,
 						     : row->value_noise,
 	};
 
+	if (limit->part != GATE_MEAN && has_one_run(gate->comparison))
+		forget_noise(&check.noise);
 	if (check.noise.source == NOISE_UNKNOWN)
 		fill_unknown(gate->comparison, row, limit->part, &check.noise);
 	check.is_iteration = check.noise.source != NOISE_UNKNOWN && has_one_run(gate->comparison);
@@ -166,10 +170,12 @@ static bool is_of_quantity(const struct gate_limit *limit, const struct comparis
 
 static bool is_named(const struct gate_limit *limit, const struct comparison_row *row)
 {
-	return is_of_quantity(limit, row) &&
-	       (gate_name_matches(limit->name, row->name) ||
-		gate_name_matches(limit->name, row->label) ||
-		(row->base_name && gate_name_matches(limit->name, row->base_name)));
+	const char *const names[] = {row->name, row->label, row->base_name, row->base_label};
+
+	for (size_t i = 0; i < ARRAY_COUNT(names) && is_of_quantity(limit, row); i++)
+		if (names[i] && gate_names_match(limit->name, names[i]))
+			return true;
+	return false;
 }
 
 /* Whether an earlier row has the group. */
@@ -193,8 +199,6 @@ static int add_groups(struct gate *gate, const struct gate_limit *limit)
 		if (is_group_seen(table, i) || !gate_name_matches(limit->name, check.name))
 			continue;
 		error = gate_measure_sum(gate->comparison, COMPARE_IDLE, check.name, &check.noise);
-		check.is_iteration =
-			check.noise.source != NOISE_UNKNOWN && has_one_run(gate->comparison);
 		if (!error)
 			error = add_check(gate, check);
 	}
@@ -272,6 +276,12 @@ static int adjust(struct gate *gate)
 	return error;
 }
 
+static bool is_weak_match(const struct gate_check *check)
+{
+	return check->row && check->row->reason != MATCH_NEW && check->row->reason != MATCH_GONE &&
+	       check->row->reason != MATCH_MAP && check->row->confidence < GATE_MIN_MATCH;
+}
+
 /* A row that a side lacks has neither a mean nor a count there. */
 static void decide(const struct gate *gate, struct gate_check *check)
 {
@@ -282,6 +292,8 @@ static void decide(const struct gate *gate, struct gate_check *check)
 		check->doubt = GATE_ROW_IS_GONE;
 	else if (gate->is_same)
 		check->doubt = GATE_NO_NOISE;
+	else if (is_weak_match(check))
+		check->doubt = GATE_WEAK_MATCH;
 	if (check->doubt != GATE_CERTAIN)
 		check->outcome = GATE_INCONCLUSIVE;
 }
@@ -289,7 +301,7 @@ static void decide(const struct gate *gate, struct gate_check *check)
 static bool can_runs_help(const struct gate_check *check)
 {
 	return check->outcome == GATE_INCONCLUSIVE && check->doubt != GATE_ROW_IS_NEW &&
-	       check->doubt != GATE_ROW_IS_GONE;
+	       check->doubt != GATE_WEAK_MATCH && check->doubt != GATE_ROW_IS_GONE;
 }
 
 /* Runs that a side has to few for a number of values; at least one side gets one more. */

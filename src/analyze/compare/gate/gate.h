@@ -14,6 +14,8 @@
 /* A regression that is none is reported in at most 2 % of the gates without a change: this is 1 %
  * on each side of the interval. */
 #define GATE_CONFIDENCE 0.98
+/* A match below this confidence is more likely wrong than right. */
+#define GATE_MIN_MATCH  0.5
 
 enum gate_outcome {
 	GATE_PASS,        /* the whole interval is within the limit */
@@ -29,6 +31,7 @@ enum gate_doubt {
 	GATE_STRADDLES,  /* the interval contains the limit, or 0 */
 	GATE_MANY_TESTS, /* not proved after the correction for many checks */
 	GATE_ROW_IS_NEW, /* BASE has no such row */
+	GATE_WEAK_MATCH, /* the rows of both sides are hardly the same kernel */
 	GATE_ROW_IS_GONE /* NEW has no such row: no mean, no count */
 };
 
@@ -39,7 +42,7 @@ struct gate_check {
 	const struct comparison_row *row; /* NULL: a total or a group */
 	struct compare_noise noise;       /* p_adjusted: over all checks of the gate */
 	double allowed;                   /* in the unit of the values */
-	bool is_iteration;                /* values are per iteration */
+	bool is_iteration;                /* the values are those of iterations, one run a side */
 	enum gate_outcome outcome;
 	enum gate_doubt doubt;
 	size_t needed; /* values a side that would probably decide it; 0: not known */

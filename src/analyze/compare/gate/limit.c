@@ -21,6 +21,7 @@
 #include "base/array.h"
 #include "base/error.h"
 
+#define JOINT    " + "
 #define EXAMPLES "such as 'wall +2 %%', 'kernel:gemm* mean +5 %%' or 'iteration +300us'"
 
 static const char *const quantity_names[GATE_QUANTITIES] = {
@@ -256,11 +257,11 @@ void gate_limit_fini(struct gate_limit *limit)
 }
 
 /* On a mismatch behind a star, the star takes one more byte. */
-bool gate_name_matches(const char *pattern, const char *text)
+static bool is_match(const char *pattern, const char *text, size_t length)
 {
-	const char *star = NULL, *resume = NULL;
+	const char *star = NULL, *resume = NULL, *end = text + length;
 
-	while (*text) {
+	while (text < end) {
 		if (*pattern == '*') {
 			star = pattern++;
 			resume = text;
@@ -277,4 +278,21 @@ bool gate_name_matches(const char *pattern, const char *text)
 	while (*pattern == '*')
 		pattern++;
 	return !*pattern;
+}
+
+bool gate_name_matches(const char *pattern, const char *text)
+{
+	return is_match(pattern, text, strlen(text));
+}
+
+bool gate_names_match(const char *pattern, const char *names)
+{
+	const char *name = names, *joint;
+
+	while ((joint = strstr(name, JOINT))) {
+		if (is_match(pattern, name, (size_t)(joint - name)))
+			return true;
+		name = joint + strlen(JOINT);
+	}
+	return gate_name_matches(pattern, name) || gate_name_matches(pattern, names);
 }

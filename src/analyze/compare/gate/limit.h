@@ -50,3 +50,6 @@ const char *gate_part_name(enum gate_part part); /* "total", "mean", "count" */
 
 /* Whether the text matches the pattern, in which * stands for any text. */
 bool gate_name_matches(const char *pattern, const char *text);
+
+/* The same for names that are joined by " + ", as those of fused kernels: one of them or all. */
+bool gate_names_match(const char *pattern, const char *names);

@@ -56,29 +56,6 @@ static int list_runs(const struct comparison_sides *sides, const struct summed *
 	return 0;
 }
 
-/* -ENODATA: the batches of a row are not known. */
-static int list_batches(const struct compare_side *side, const struct summed *summed,
-			struct value_list *list)
-{
-	const struct side_table *table = &side->tables[summed->table];
-	const size_t batches = side->iterations.batches;
-
-	*list = (struct value_list){calloc(batches + 1, sizeof(*list->values)), batches};
-	if (!list->values)
-		return -ENOMEM;
-	for (size_t i = 0; i < table->count; i++) {
-		const struct side_row *row = &table->rows[i];
-
-		if (!is_summed(summed, row))
-			continue;
-		if (!row->batches)
-			return -ENODATA;
-		for (size_t k = 0; k < batches; k++)
-			list->values[k] += row->batches[k];
-	}
-	return 0;
-}
-
 static bool is_constant(const struct value_list *list)
 {
 	for (size_t i = 1; i < list->count; i++)
@@ -87,13 +64,11 @@ static bool is_constant(const struct value_list *list)
 	return true;
 }
 
-static int measure(const struct comparison *comparison, enum compare_source source,
-		   const struct value_list *base, const struct value_list *changed,
-		   struct compare_noise *ret_noise)
+static int measure(const struct comparison *comparison, const struct value_list *base,
+		   const struct value_list *changed, struct compare_noise *ret_noise)
 {
 	const struct stats_options options = {.confidence = comparison->options.confidence,
-					      .is_paired = comparison->is_paired &&
-							   source == NOISE_RUNS};
+					      .is_paired = comparison->is_paired};
 	struct stats_result result;
 	int error = stats_compare((struct stats_sample){base->values, base->count},
 				  (struct stats_sample){changed->values, changed->count}, &options,
@@ -101,21 +76,21 @@ static int measure(const struct comparison *comparison, enum compare_source sour
 
 	if (error)
 		return error;
-	*ret_noise =
-		(struct compare_noise){.source = source,
-				       .is_constant = is_constant(base) && is_constant(changed),
-				       .base_values = base->count,
-				       .changed_values = changed->count,
-				       .has_interval = result.has_interval,
-				       .base = result.base,
-				       .changed = result.changed,
-				       .estimate = result.estimate,
-				       .low = result.low,
-				       .high = result.high,
-				       .p = result.p_two_sided,
-				       .p_adjusted = NAN,
-				       .superiority = result.superiority,
-				       .detectable = result.detectable};
+	*ret_noise = (struct compare_noise){
+		.source = NOISE_RUNS,
+		.is_constant = is_constant(base) && is_constant(changed),
+		.base_values = base->count,
+		.changed_values = changed->count,
+		.has_interval = result.has_interval,
+		.base = result.base,
+		.changed = result.changed,
+		.estimate = result.estimate,
+		.low = result.low,
+		.high = result.high,
+		.p = result.p_two_sided,
+		.p_adjusted = NAN,
+		.superiority = result.superiority,
+		.detectable = result.detectable};
 	return 0;
 }
 
@@ -128,57 +103,24 @@ static double mean_of(const struct value_list *list)
 	return list->count ? sum / (double)list->count : 0;
 }
 
-/* Lists the values of both sides; without noise these are the sums per run. */
-static int list_sides(const struct comparison *comparison, const struct summed *summed,
-		      enum compare_source *inout_source, struct value_list lists[2])
-{
-	const struct comparison_sides *base = &comparison->base, *changed = &comparison->changed;
-	int error = -ENODATA;
-
-	if (*inout_source == NOISE_ITERATIONS) {
-		error = list_batches(base->runs[0], summed, &lists[0]);
-		if (!error)
-			error = list_batches(changed->runs[0], summed, &lists[1]);
-	}
-	if (error != -ENODATA)
-		return error;
-	free(lists[0].values);
-	free(lists[1].values);
-	lists[0].values = lists[1].values = NULL;
-	if (*inout_source == NOISE_ITERATIONS)
-		*inout_source = NOISE_UNKNOWN;
-	error = list_runs(base, summed, &lists[0]);
-	return error ? error : list_runs(changed, summed, &lists[1]);
-}
-
-static enum compare_source source_of(const struct comparison *comparison)
-{
-	const struct comparison_sides *base = &comparison->base, *changed = &comparison->changed;
-
-	if (base->count > 1 && changed->count > 1)
-		return NOISE_RUNS;
-	if (base->count == 1 && changed->count == 1 && base->runs[0]->iterations.batches &&
-	    changed->runs[0]->iterations.batches)
-		return NOISE_ITERATIONS;
-	return NOISE_UNKNOWN;
-}
-
 int gate_measure_sum(const struct comparison *comparison, enum compare_table table,
 		     const char *group, struct compare_noise *ret_noise)
 {
 	const struct summed summed = {table, group};
-	enum compare_source source = source_of(comparison);
+	const bool is_known = comparison->base.count > 1 && comparison->changed.count > 1;
 	struct value_list lists[2] = {{0}};
-	int error = list_sides(comparison, &summed, &source, lists);
+	int error = list_runs(&comparison->base, &summed, &lists[0]);
 
-	if (!error && source == NOISE_UNKNOWN)
+	if (!error)
+		error = list_runs(&comparison->changed, &summed, &lists[1]);
+	if (!error && !is_known)
 		*ret_noise = (struct compare_noise){.p = NAN,
 						    .p_adjusted = NAN,
 						    .detectable = NAN,
 						    .base = mean_of(&lists[0]),
 						    .changed = mean_of(&lists[1])};
 	else if (!error)
-		error = measure(comparison, source, &lists[0], &lists[1], ret_noise);
+		error = measure(comparison, &lists[0], &lists[1], ret_noise);
 	free(lists[0].values);
 	free(lists[1].values);
 	return error;
