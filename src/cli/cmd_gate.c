@@ -505,8 +505,8 @@ static bool have_loops(const struct compare_sides *sides)
 	return true;
 }
 
-/* Of a program with a main loop, the default judges the loop too: the start of a program often
- * varies more than a regression of its loop does, and hides it in the wall time. */
+/* The default judges a main loop too: the start of a program often varies more than a regression of
+ * its loop does, and hides it in the wall time. */
 static int add_default(struct gate_job *job)
 {
 	if (!job->has_default || !have_loops(&job->base) || !have_loops(&job->changed))
