@@ -36,7 +36,7 @@ void gate_decide(struct gate_check *check, double confidence)
 	const struct compare_noise *noise = &check->noise;
 	const double bound = fmin(check->allowed, 0); /* the slow-down that must be proved */
 
-	if (noise->source == NOISE_UNKNOWN)
+	if (noise->source != NOISE_RUNS) /* iterations do not show how runs differ */
 		conclude(check, GATE_INCONCLUSIVE, GATE_NO_NOISE);
 	else if (!noise->has_interval || isnan(noise->estimate))
 		conclude(check, GATE_INCONCLUSIVE, GATE_FEW_VALUES);

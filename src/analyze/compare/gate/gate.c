@@ -205,6 +205,29 @@ static int add_groups(struct gate *gate, const struct gate_limit *limit)
 	return error;
 }
 
+/* A cause of idle time that no run has: a limit must be able to guard a program without it. */
+static int add_absent_group(struct gate *gate, const struct gate_limit *limit)
+{
+	const bool has_runs =
+		gate->comparison->base.count > 1 && gate->comparison->changed.count > 1;
+	struct gate_check check = {.limit = limit,
+				   .noise = {.source = has_runs ? NOISE_RUNS : NOISE_UNKNOWN,
+					     .is_constant = true,
+					     .has_interval = true,
+					     .base_values = gate->comparison->base.count,
+					     .changed_values = gate->comparison->changed.count,
+					     .p = NAN,
+					     .p_adjusted = NAN,
+					     .detectable = NAN}};
+
+	for (unsigned int cause = 0; cause < CAUSE_COUNT; cause++) {
+		check.name = account_cause_text((enum account_cause)cause);
+		if (gate_name_matches(limit->name, check.name))
+			return add_check(gate, check);
+	}
+	return 0;
+}
+
 static int add_rows(struct gate *gate, const struct gate_limit *limit)
 {
 	const struct comparison_table *table = &gate->comparison->tables[table_of(limit->quantity)];
@@ -254,6 +277,8 @@ static int apply_limit(struct gate *gate, const struct gate_limit *limit)
 		error = add_groups(gate, limit);
 	if (!error && gate->count == before)
 		error = add_rows(gate, limit);
+	if (!error && gate->count == before && limit->quantity == GATE_CAUSE)
+		error = add_absent_group(gate, limit);
 	if (!error && gate->count == before)
 		error = refuse_name(gate, limit);
 	return error;

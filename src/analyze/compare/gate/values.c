@@ -76,21 +76,21 @@ static int measure(const struct comparison *comparison, const struct value_list 
 
 	if (error)
 		return error;
-	*ret_noise = (struct compare_noise){
-		.source = NOISE_RUNS,
-		.is_constant = is_constant(base) && is_constant(changed),
-		.base_values = base->count,
-		.changed_values = changed->count,
-		.has_interval = result.has_interval,
-		.base = result.base,
-		.changed = result.changed,
-		.estimate = result.estimate,
-		.low = result.low,
-		.high = result.high,
-		.p = result.p_two_sided,
-		.p_adjusted = NAN,
-		.superiority = result.superiority,
-		.detectable = result.detectable};
+	*ret_noise =
+		(struct compare_noise){.source = NOISE_RUNS,
+				       .is_constant = is_constant(base) && is_constant(changed),
+				       .base_values = base->count,
+				       .changed_values = changed->count,
+				       .has_interval = result.has_interval,
+				       .base = result.base,
+				       .changed = result.changed,
+				       .estimate = result.estimate,
+				       .low = result.low,
+				       .high = result.high,
+				       .p = result.p_two_sided,
+				       .p_adjusted = NAN,
+				       .superiority = result.superiority,
+				       .detectable = result.detectable};
 	return 0;
 }
 
