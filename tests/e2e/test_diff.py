@@ -176,6 +176,13 @@ with t.case("one run a side: a change outside of the iterations is unproved"):
     after, = rows(document, name="sleep after the last command")
     t.equal((after["change"], after["noise"]["proof"]), (after["change"], "unproved"), "the batches do not contain it")
 
+with t.case("the exit of a program is not the time of its last calls"):
+    lines = Loop(tail_ns=2000000).lines()
+    end = int(lines[0].split()[2]) - 2001000
+    document = diff(BASE, t.described("exit.duet", *lines, f"call 1 {end} {end + 100} call clReleaseKernel"))
+    call, = rows(document, name="clReleaseKernel after the last command")
+    t.equal(call["new"]["value"], 100, "the call has its own time only")
+
 with t.case("a kernel that does not run in each run has means of its executions only"):
     half = [recorded(f"half{i}.duet", start=(2 * i + 1) * 10**8, kernels=(("step", 20000), *(((("rare", 5000)),) if i % 2 else ()))) for i in range(8)]
     whole = [recorded(f"whole{i}.duet", start=(2 * i + 2) * 10**8, kernels=(("step", 20000), ("rare", 5000))) for i in range(8)]

@@ -43,11 +43,16 @@ static void append_place(struct string_builder *text, const char *word,
 		string_builder_appendf(text, " (%.200s:%u)", path_base(place->file), place->line);
 }
 
-/* A wait for a lock whose holder is not known is a wait for a lock too. */
+/* A wait for a lock whose holder is not known is a wait for a lock too. Outside of the commands, a
+ * state without a place and an object is not known to be blocked. */
 static enum verdict_kind event_of(const struct verdict_cause *cause)
 {
-	return cause->kind == VERDICT_THREAD_WAIT && cause->own_kind == VERDICT_LOCK ? VERDICT_LOCK
-										     : cause->kind;
+	if (cause->kind == VERDICT_THREAD_WAIT && cause->own_kind == VERDICT_LOCK)
+		return VERDICT_LOCK;
+	if (cause->kind == VERDICT_BLOCKED && cause->cause == CAUSE_NOTHING_TO_DO &&
+	    !cause->place.function && !*cause->what)
+		return VERDICT_UNKNOWN;
+	return cause->kind;
 }
 
 /* Whether the object of a wait is part of the event, as a file is. */

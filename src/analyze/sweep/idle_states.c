@@ -345,6 +345,17 @@ static void add_part(struct division *division, struct analysis_state *row, uint
 	division->rest -= part;
 }
 
+/* Before the first command and after the last one, calls and other states share one time. Calls are
+ * known there, so they do not get a part of what is not: the exit of a program would be a call. */
+static uint64_t seen_of(const struct division *division, const struct analysis_state *row)
+{
+	const bool is_outside =
+		division->group == CAUSE_NOTHING_TO_DO || division->group == CAUSE_COUNT;
+	const bool is_call = row->doing == CAUSE_API_WAIT || row->doing == CAUSE_API_CALL;
+
+	return is_outside && is_call ? 0 : row->seen;
+}
+
 /* Divides `left` in proportion to the samples of each row. */
 static void divide_by_seen(struct division *division, uint64_t left, uint64_t seen)
 {
@@ -353,7 +364,7 @@ static void divide_by_seen(struct division *division, uint64_t left, uint64_t se
 	for (size_t i = 0; i < cpu->states_count; i++)
 		if (is_of(division, &cpu->states[i]))
 			add_part(division, &cpu->states[i],
-				 part_of(left, cpu->states[i].seen, seen));
+				 part_of(left, seen_of(division, &cpu->states[i]), seen));
 }
 
 /* Divides the time of intervals of one length class without a stack among the rows with stacks of
@@ -413,7 +424,7 @@ static int give_rest(struct division *division, uint64_t seen)
 	if (!division->rest)
 		return 0;
 	if (seen && division->rest < cpu->states_count) {
-		while (!is_of(division, &cpu->states[i]) || !cpu->states[i].seen)
+		while (!is_of(division, &cpu->states[i]) || !seen_of(division, &cpu->states[i]))
 			i++;
 		row = &cpu->states[i];
 	} else if (find_nameless(division->sweep, division->device, division->group, &row)) {
@@ -433,7 +444,7 @@ static int divide(struct division division, uint64_t idle_ns)
 		if (!is_of(&division, &cpu->states[i]))
 			continue;
 		known_ns += cpu->states[i].known_ns;
-		seen = add_saturated(seen, cpu->states[i].seen);
+		seen = add_saturated(seen, seen_of(&division, &cpu->states[i]));
 	}
 	give_known(&division, known_ns > idle_ns ? known_ns - idle_ns : 0);
 	division.rest = left = known_ns > idle_ns ? 0 : idle_ns - known_ns;
