@@ -21,34 +21,14 @@
 #include "analyze/compare/match/map.h"
 #include "base/error.h"
 #include "base/string.h"
-#include "cli/compare/baseline.h"
-#include "cli/compare/gate_output.h"
-#include "cli/compare/sides.h"
-#include "cli/compare/turns.h"
+#include "cli/compare/gate_job.h"
 #include "cli/option_file.h"
 #include "report/gate/gate.h"
 #include "report/terminal.h"
 
-enum { MIN_ITERATIONS = 5 };
-
 #define DEFAULT_LIMIT   "wall +2 %"
-#define LOOP_LIMIT      "iteration +2 %" /* too, for programs with a main loop */
 #define DEFAULT_KEEP    20
 #define DEFAULT_WARM_UP 1
-
-enum {
-	STATUS_REGRESSION = 1,
-	STATUS_SKIP = 125 /* git bisect run: this commit cannot be judged */
-};
-
-struct gate_values {
-	struct option_texts limits, base_env, new_env;
-	const char *confidence, *range, *device, *map, *config;
-	struct gate_outputs outputs;
-	const char *baseline, *base_cmd, *keep_runs;
-	uint64_t keep, run, warm_up;
-	bool force, accept, bisect;
-};
 
 static const struct option_row gate_options[] = {
 	{"limit", 0, OPTION_TEXTS, "EXPR",
@@ -103,35 +83,6 @@ static const struct option_row gate_options[] = {
 	 offsetof(struct gate_values, keep_runs)},
 	{NULL},
 };
-
-/* One call of duet gate. */
-struct gate_job {
-	const struct cli_command *command;
-	struct gate_values values;
-	struct option_file file;
-	double confidence;
-	struct gate_limit *limits; /* owned */
-	size_t limits_count;
-	char **program; /* after "--"; NULL: none */
-	struct match_map *map;
-	struct compare_files files;
-	struct turns turns;
-	struct baseline baseline;
-	struct compare_sides base, changed;
-	bool has_default; /* no limit was given */
-};
-
-static int out_of_memory(const struct gate_job *job)
-{
-	print_error(job->command->name, "out of memory");
-	return STATUS_USAGE;
-}
-
-static int print_reason(const struct gate_job *job)
-{
-	print_error(job->command->name, NULL);
-	return STATUS_USAGE;
-}
 
 /* ---- options --------------------------------------------------------------------------------- */
 
@@ -201,10 +152,10 @@ static int parse_limits(struct gate_job *job)
 		texts->texts[texts->count++] = DEFAULT_LIMIT;
 	job->limits = calloc(texts->count + 1, sizeof(*job->limits)); /* 1: LOOP_LIMIT */
 	if (!job->limits)
-		return out_of_memory(job);
+		return gate_job_no_memory(job);
 	for (size_t i = 0; i < texts->count; i++) {
 		if (gate_limit_parse(texts->texts[i], &job->limits[i]))
-			return print_reason(job);
+			return gate_job_print_reason(job);
 		job->limits_count++;
 	}
 	return STATUS_DONE;
@@ -223,11 +174,6 @@ static int check_environment(const struct gate_job *job, const struct option_tex
 	return STATUS_DONE;
 }
 
-static bool has_base_of_its_own(const struct gate_values *values)
-{
-	return values->base_cmd || values->base_env.count || values->new_env.count;
-}
-
 static int check_run(const struct gate_job *job)
 {
 	const struct gate_values *values = &job->values;
@@ -236,12 +182,12 @@ static int check_run(const struct gate_job *job)
 		return usage_error(job->command, "--run needs a program: gate --run N -- PROGRAM");
 	if (values->run == OPTION_UNSET && job->program)
 		return usage_error(job->command, "a program needs --run N");
-	if (values->run == OPTION_UNSET && (has_base_of_its_own(values) || values->keep_runs))
+	if (values->run == OPTION_UNSET && (gate_job_has_own_base(values) || values->keep_runs))
 		return usage_error(job->command, "--base-cmd, --base-env, --new-env and "
 						 "--keep-runs belong to --run");
 	if (values->run == 0 || (values->run > 1000 && values->run != OPTION_UNSET))
 		return usage_error(job->command, "--run takes 1 to 1000 runs");
-	if (values->run != OPTION_UNSET && values->baseline && has_base_of_its_own(values))
+	if (values->run != OPTION_UNSET && values->baseline && gate_job_has_own_base(values))
 		return usage_error(job->command, "base is either --baseline or --base-cmd, "
 						 "--base-env and --new-env");
 	if (check_environment(job, &values->base_env, "--base-env") != STATUS_DONE)
@@ -270,7 +216,7 @@ static int check_options(struct gate_job *job)
 	if (status == STATUS_DONE)
 		status = parse_limits(job);
 	if (status == STATUS_DONE && values->map && match_map_read(values->map, &job->map))
-		status = print_reason(job);
+		status = gate_job_print_reason(job);
 	return status;
 }
 
@@ -363,7 +309,7 @@ static int find_baseline(struct gate_job *job)
 	if (!baseline_is_one_key(&job->changed))
 		return STATUS_DONE; /* report_no_base says it */
 	if (baseline_open(job->values.baseline, job->changed.runs[0], &job->baseline))
-		return print_reason(job);
+		return gate_job_print_reason(job);
 	if (job->baseline.damaged) {
 		char text[1200];
 
@@ -376,169 +322,6 @@ static int find_baseline(struct gate_job *job)
 		print_error(job->command->name, text);
 	}
 	return STATUS_DONE;
-}
-
-/* ---- result ---------------------------------------------------------------------------------- */
-
-/* The sentence is written before: only a result that was written as a whole is accepted. */
-static int accept_runs(struct gate_job *job)
-{
-	struct baseline_accepted accepted;
-
-	if (fflush(stdout) != 0 && errno == EPIPE)
-		clearerr(stdout); /* a reader may stop early */
-	if (ferror(stdout))
-		return STATUS_USAGE; /* finish_output says it */
-	if (baseline_accept(&job->baseline, &job->changed, job->values.keep, &accepted))
-		return print_reason(job);
-	return STATUS_DONE;
-}
-
-static void say_accepted(const struct gate_job *job, struct string_builder *text)
-{
-	string_builder_appendf(text, "accepted %zu new %s into %s, which keeps the newest %" PRIu64,
-			       job->changed.count,
-			       format_noun(job->changed.count, "recording", "recordings"),
-			       job->baseline.folder, job->values.keep);
-}
-
-static int status_of(const struct gate *gate)
-{
-	return gate->outcome == GATE_PASS         ? STATUS_DONE
-	       : gate->outcome == GATE_REGRESSION ? STATUS_REGRESSION
-						  : STATUS_INCONCLUSIVE;
-}
-
-static int write_result(struct gate_job *job, struct gate_report *report, bool is_accepted)
-{
-	int written;
-
-	report->range = job->values.range;
-	report->columns = terminal_columns();
-	report->is_forced = job->values.force;
-	report->is_same_command = job->values.run != OPTION_UNSET && !job->values.baseline &&
-				  !has_base_of_its_own(&job->values);
-	report->status = status_of(report->gate);
-	if (job->values.bisect && report->status == STATUS_INCONCLUSIVE)
-		report->status = STATUS_SKIP;
-	written = gate_outputs_write(job->command, &job->values.outputs, report);
-	if (written == STATUS_DONE && is_accepted)
-		written = accept_runs(job);
-	return written == STATUS_DONE ? report->status : written;
-}
-
-/* Incomplete recordings must not become a base. */
-static const struct compare_side *find_incomplete(const struct compare_sides *sides)
-{
-	for (size_t i = 0; i < sides->count; i++)
-		if (!sides->runs[i]->facts.is_complete || sides->runs[i]->facts.is_damaged ||
-		    !sides->runs[i]->devices_count)
-			return sides->runs[i];
-	return NULL;
-}
-
-/* There is nothing to compare with: accepts the first recordings, or says how. */
-static int report_no_base(struct gate_job *job)
-{
-	const struct comparison none = {.changed = compare_sides_of(&job->changed),
-					.options.confidence = job->confidence};
-	const struct compare_side *incomplete = find_incomplete(&job->changed);
-	struct gate gate = {.comparison = &none, .outcome = GATE_INCONCLUSIVE};
-	struct gate_report report = {.gate = &gate};
-	struct string_builder text = {0};
-	const bool is_one_key = baseline_is_one_key(&job->changed);
-	const bool is_accepted =
-		job->values.accept && !incomplete && !job->baseline.damaged && is_one_key;
-	int status;
-
-	if (!is_one_key)
-		string_builder_append(&text, "the new recordings have different devices or "
-					     "commands, so they have no common baseline");
-	else if (job->baseline.damaged)
-		string_builder_appendf(&text,
-				       "all accepted recordings in %s are damaged; remove this "
-				       "folder, then accept new ones",
-				       job->baseline.folder);
-	else if (incomplete)
-		string_builder_appendf(&text,
-				       "%s is incomplete, and there is no accepted recording; "
-				       "record it again",
-				       incomplete->path);
-	else if (!job->values.accept)
-		string_builder_appendf(&text,
-				       "no recording of this device and command is accepted in "
-				       "%s; accept one first: add --accept",
-				       job->values.baseline);
-	else
-		say_accepted(job, &text);
-	if (is_accepted)
-		gate.outcome = GATE_PASS;
-	report.no_base = string_builder_text(&text);
-	status = write_result(job, &report, is_accepted);
-	string_builder_fini(&text);
-	return status;
-}
-
-static int report_gate(struct gate_job *job, const struct gate *gate)
-{
-	const bool is_accepted =
-		job->values.accept && gate->outcome == GATE_PASS && !find_incomplete(&job->changed);
-	struct gate_report report = {.gate = gate};
-	struct string_builder text = {0};
-	int status;
-
-	if (is_accepted)
-		say_accepted(job, &text);
-	else if (job->values.accept)
-		string_builder_append(&text, "the new recordings were not accepted");
-	report.baseline = text.length ? string_builder_text(&text) : NULL;
-	status = write_result(job, &report, is_accepted);
-	string_builder_fini(&text);
-	return status;
-}
-
-static bool have_loops(const struct compare_sides *sides)
-{
-	for (size_t i = 0; i < sides->count; i++)
-		if (sides->runs[i]->iterations.count < MIN_ITERATIONS)
-			return false;
-	return true;
-}
-
-/* The default judges a main loop too: the start of a program often varies more than a regression of
- * its loop does, and hides it in the wall time. */
-static int add_default(struct gate_job *job)
-{
-	if (!job->has_default || !have_loops(&job->base) || !have_loops(&job->changed))
-		return STATUS_DONE;
-	if (gate_limit_parse(LOOP_LIMIT, &job->limits[job->limits_count]))
-		return print_reason(job);
-	job->limits_count++;
-	return STATUS_DONE;
-}
-
-/* min_effect 0: a limit may name a row of any size. */
-static int judge(struct gate_job *job)
-{
-	const struct comparison_sides base = compare_sides_of(&job->base);
-	const struct comparison_sides changed = compare_sides_of(&job->changed);
-	const struct comparison_options options = {
-		.map = job->map,
-		.confidence = job->confidence,
-		.tables = gate_tables(job->limits, job->limits_count)};
-	struct comparison *comparison = NULL;
-	struct gate *gate = NULL;
-	int status;
-
-	if (comparison_new(&base, &changed, &options, &comparison))
-		return out_of_memory(job);
-	if (gate_new(comparison, job->limits, job->limits_count, job->values.force, &gate))
-		status = *error_text() ? print_reason(job) : out_of_memory(job);
-	else
-		status = report_gate(job, gate);
-	gate_free(gate);
-	comparison_free(comparison);
-	return status;
 }
 
 static bool is_new_run(const struct gate_job *job, const struct compare_side *side)
@@ -608,15 +391,15 @@ static int compare_runs(struct gate_job *job)
 	if (status != STATUS_DONE)
 		return status;
 	if (job->values.baseline && !job->baseline.count)
-		return report_no_base(job);
+		return gate_job_report_no_base(job);
 	status = read_base(job);
 	if (job->values.baseline) {
 		baseline_unlock(&job->baseline);
 		leave_out_new(job);
 	}
 	if (status == STATUS_DONE)
-		status = add_default(job);
-	return status == STATUS_DONE ? judge(job) : status;
+		status = gate_job_add_default(job);
+	return status == STATUS_DONE ? gate_job_judge(job) : status;
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */
@@ -683,7 +466,7 @@ static int run_gate(const struct cli_command *command, int argc, char **argv)
 	is_bisect = has_word(argc, argv, "--bisect");
 	kept = compare_files_split(&job.files, argc, argv);
 	if (kept < 0)
-		out_of_memory(&job);
+		gate_job_no_memory(&job);
 	else
 		status = run_job(&job, kept, argv);
 	close_job(&job);
