@@ -12,7 +12,6 @@
 #include "cli/command.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,11 +19,8 @@
 #include "analyze/compare/gate/gate.h"
 #include "analyze/compare/match/map.h"
 #include "base/error.h"
-#include "base/string.h"
+#include "base/format.h"
 #include "cli/compare/gate_job.h"
-#include "cli/option_file.h"
-#include "report/gate/gate.h"
-#include "report/terminal.h"
 
 #define DEFAULT_LIMIT   "wall +2 %"
 #define DEFAULT_KEEP    20
