@@ -324,7 +324,8 @@ static void close_devices(struct account_maker *maker)
 		device->busy_change_ns =
 			mean_change(comparison, device->base_busy_ns, device->changed_busy_ns);
 		device->idle_change_ns = device->wall_change_ns - device->busy_change_ns;
-		comparison->change_ns += device->wall_change_ns;
+		comparison->change_ns =
+			clamp((__int128)comparison->change_ns + device->wall_change_ns);
 	}
 }
 
@@ -332,7 +333,7 @@ static void close_devices(struct account_maker *maker)
 static void check_sums(struct account_maker *maker)
 {
 	struct comparison *comparison = maker->comparison;
-	int64_t change_ns = 0;
+	__int128 change_ns = 0;
 
 	comparison->is_exact = true;
 	for (size_t i = 0; i < comparison->devices_count; i++)

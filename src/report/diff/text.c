@@ -107,8 +107,8 @@ static void put_head(const struct diff_report *report, const char *title)
 
 static void put_cells(double base, double changed, int64_t change)
 {
-	table_put_right(format_duration((uint64_t)base).text, TABLE_CELL);
-	table_put_right(format_duration((uint64_t)changed).text, TABLE_CELL);
+	table_put_right(format_duration(round_saturated(base)).text, TABLE_CELL);
+	table_put_right(format_duration(round_saturated(changed)).text, TABLE_CELL);
 	table_put_right(diff_signed_duration(change).text, TABLE_CELL);
 	table_put_right(diff_signed_percent((double)change, base).text, TABLE_CELL);
 }
@@ -174,6 +174,14 @@ static void put_row(const struct diff_report *report, enum compare_table table,
 	}
 }
 
+/* Sums of a hostile recording may exceed an integer. */
+static int64_t add_clamped(int64_t left, int64_t right)
+{
+	int64_t sum;
+
+	return __builtin_add_overflow(left, right, &sum) ? left : sum;
+}
+
 /* The rows that are not shown, as one row; so the column still adds up. */
 static void put_rest(const struct diff_report *report, const struct comparison_table *table,
 		     uint32_t device, const char *group, size_t shown)
@@ -191,7 +199,7 @@ static void put_rest(const struct diff_report *report, const struct comparison_t
 			continue;
 		base.value += row->base.value;
 		changed.value += row->changed.value;
-		change += row->change.value;
+		change = add_clamped(change, row->change.value);
 		count++;
 	}
 	if (!count)
@@ -215,7 +223,7 @@ static void put_group_head(const struct diff_report *report, const struct compar
 		if (table->rows[i].device == device && strcmp(table->rows[i].group, group) == 0) {
 			base += table->rows[i].base.value;
 			changed += table->rows[i].changed.value;
-			change += table->rows[i].change.value;
+			change = add_clamped(change, table->rows[i].change.value);
 		}
 	snprintf(name, sizeof(name), "%s%s", is_idle ? "idle: " : "busy: ", group);
 	table_put_left(name, name_width(report));

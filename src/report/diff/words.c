@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "report/verdict/sentence.h"
 
 struct number diff_signed_duration(int64_t ns)
@@ -157,8 +158,8 @@ void diff_say_verdict(const struct diff_report *report, struct sentence *sentenc
 	const struct comparison_total *wall = &comparison->wall, *total = total_of(comparison);
 
 	say_speed(wall->base, wall->changed, sentence);
-	say(sentence, ": %s -> %s%s (%s).", format_duration((uint64_t)wall->base).text,
-	    format_duration((uint64_t)wall->changed).text, diff_per_unit(comparison),
+	say(sentence, ": %s -> %s%s (%s).", format_duration(round_saturated(wall->base)).text,
+	    format_duration(round_saturated(wall->changed)).text, diff_per_unit(comparison),
 	    diff_signed_duration(clamp(wall->changed - wall->base)).text);
 	if (comparison->is_same) {
 		say(sentence, " Both sides are the same recording.");
@@ -168,8 +169,8 @@ void diff_say_verdict(const struct diff_report *report, struct sentence *sentenc
 		say(sentence,
 		    " Unproved: one run a side does not show the noise of whole runs. Iterations: "
 		    "%s -> %s.",
-		    format_duration((uint64_t)total->noise.base).text,
-		    format_duration((uint64_t)total->noise.changed).text);
+		    format_duration(round_saturated(total->noise.base)).text,
+		    format_duration(round_saturated(total->noise.changed)).text);
 	say_proof(comparison, &total->noise, sentence);
 }
 

@@ -138,7 +138,7 @@ static struct number format_amount(double value, bool is_time)
 	struct number number;
 
 	if (is_time)
-		return format_duration((uint64_t)(value + 0.5));
+		return format_duration(round_saturated(value + 0.5));
 	snprintf(number.text, sizeof(number.text), "%.*f", value == floor(value) ? 0 : 2, value);
 	return number;
 }
