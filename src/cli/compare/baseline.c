@@ -389,6 +389,7 @@ static int accept_into(DIR *folder, const struct compare_sides *sides, uint64_t 
 	auto_close int lock = lock_folder(dirfd(folder), LOCK_EX);
 	int error = 0;
 
+	(void)lock; /* held until the end */
 	for (size_t i = 0; i < sides->count && !error; i++)
 		error = copy_recording(dirfd(folder), sides->runs[i]->path, accepted);
 	if (!error)
