@@ -99,13 +99,6 @@ static int judge(const struct draw *draw, const char *expression, struct tally *
 	return 0;
 }
 
-static int compare_doubles(const void *left, const void *right)
-{
-	const double a = *(const double *)left, b = *(const double *)right;
-
-	return (a > b) - (a < b);
-}
-
 static void print_quartiles(const char *name, const char *quantity,
 			    const struct compare_sides *sides, bool is_iteration)
 {

@@ -28,6 +28,14 @@ static inline char *number_digits(char *end, uint64_t number)
 	return end;
 }
 
+/* For qsort. */
+static inline int compare_doubles(const void *left, const void *right)
+{
+	const double a = *(const double *)left, b = *(const double *)right;
+
+	return (a > b) - (a < b);
+}
+
 static inline uint64_t larger(uint64_t left, uint64_t right)
 {
 	return left > right ? left : right;

@@ -283,3 +283,27 @@ bool number_list_next(const char **at, uint64_t *ret_number)
 	*at = end + (*end == ',' && end[1]);
 	return !errno && (!*end || (*end == ',' && end[1]));
 }
+
+/* On a mismatch behind a star, the star takes one more byte. */
+bool text_matches(const char *pattern, const char *text, size_t length)
+{
+	const char *star = NULL, *resume = NULL, *end = text + length;
+
+	while (text < end) {
+		if (*pattern == '*') {
+			star = pattern++;
+			resume = text;
+		} else if (*pattern == *text) {
+			pattern++;
+			text++;
+		} else if (star) {
+			pattern = star + 1;
+			text = ++resume;
+		} else {
+			return false;
+		}
+	}
+	while (*pattern == '*')
+		pattern++;
+	return !*pattern;
+}

@@ -72,6 +72,9 @@ int utf8_decode(const void *bytes, size_t size, uint32_t *ret_character);
  * characters that reverse or hide text (direction marks, line separators). size > 0. */
 int utf8_printable(const void *bytes, size_t size);
 
+/* Whether the first `length` bytes of a text match a pattern, in which * stands for any bytes. */
+bool text_matches(const char *pattern, const char *text, size_t length);
+
 /* Copies the text with such bytes replaced by '?', and with "…" at the end if it is cut to fit into
  * `size` bytes, at least 8, including its NUL. Returns ret_text. */
 char *string_make_printable(const char *text, char *ret_text, size_t size);

@@ -75,20 +75,6 @@ static bool is_per_iteration(const struct diff_values *values)
 	return values->per && strcmp(values->per, "iteration") == 0;
 }
 
-static int parse_confidence(const char *text, double *ret_confidence)
-{
-	char *end;
-	double percent;
-
-	if (!text)
-		return 0;
-	percent = strtod(text, &end);
-	if (end == text || *end || !(percent >= 50 && percent < 100))
-		return -EINVAL;
-	*ret_confidence = percent / 100;
-	return 0;
-}
-
 static int print_comparison(const struct cli_command *command, const struct diff_values *values,
 			    enum compare_table by, const struct comparison *comparison)
 {
@@ -209,10 +195,7 @@ static int check_values(const struct cli_command *command, struct diff_values *v
 		return usage_error(command, "--per iteration compares all iterations: leave out "
 					    "--range");
 	values->level = values->series ? 1 - HISTORY_ALPHA : COMPARISON_CONFIDENCE;
-	if (parse_confidence(values->confidence, &values->level))
-		return usage_error(command, "--confidence takes percent from 50 to 99.99, not '%s'",
-				   values->confidence);
-	return STATUS_DONE;
+	return compare_confidence_parse(command, values->confidence, &values->level);
 }
 
 static int run_parsed(const struct cli_command *command, int argc, char **argv,

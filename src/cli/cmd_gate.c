@@ -122,23 +122,6 @@ static int apply_file(struct gate_job *job)
 	return status;
 }
 
-static int parse_confidence(struct gate_job *job)
-{
-	const char *text = job->values.confidence;
-	char *end;
-	double percent;
-
-	job->confidence = GATE_CONFIDENCE;
-	if (!text)
-		return STATUS_DONE;
-	percent = strtod(text, &end);
-	if (end == text || *end || !(percent >= 50 && percent < 100))
-		return usage_error(job->command,
-				   "--confidence takes percent from 50 to 99.99, not '%s'", text);
-	job->confidence = percent / 100;
-	return STATUS_DONE;
-}
-
 static int parse_limits(struct gate_job *job)
 {
 	struct option_texts *texts = &job->values.limits;
@@ -207,8 +190,10 @@ static int check_options(struct gate_job *job)
 	status = check_run(job);
 	if (status == STATUS_DONE)
 		status = gate_outputs_check(job->command, &values->outputs);
+	job->confidence = GATE_CONFIDENCE;
 	if (status == STATUS_DONE)
-		status = parse_confidence(job);
+		status = compare_confidence_parse(job->command, values->confidence,
+						  &job->confidence);
 	if (status == STATUS_DONE)
 		status = parse_limits(job);
 	if (status == STATUS_DONE && values->map && match_map_read(values->map, &job->map))

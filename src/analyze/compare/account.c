@@ -240,18 +240,8 @@ static struct match_item *make_items(const struct gathered *gathered)
 {
 	struct match_item *items = calloc(gathered->count + 1, sizeof(*items));
 
-	for (size_t i = 0; items && i < gathered->count; i++) {
-		const struct side_row *row = gathered->rows[i].first;
-
-		items[i] = (struct match_item){.name = row->name,
-					       .scope = scope_of(&gathered->rows[i]),
-					       .is_kernel = row->is_kernel,
-					       .stacks = row->stacks,
-					       .stacks_count = row->stacks_count,
-					       .position = row->position,
-					       .count = row->count,
-					       .time_ns = row->value};
-	}
+	for (size_t i = 0; items && i < gathered->count; i++)
+		items[i] = side_row_item(gathered->rows[i].first, scope_of(&gathered->rows[i]));
 	return items;
 }
 

@@ -208,7 +208,6 @@ static void add_ledger(struct collection *collection)
 	const struct analysis *analysis = collection->analysis;
 	struct side_facts *facts = collection->facts;
 
-	facts->launched = analysis->ledger.launched;
 	facts->expected = ledger_expected(&analysis->ledger);
 	facts->matched = analysis->ledger.matched;
 	facts->contradictions = analysis->ledger.contradictions;

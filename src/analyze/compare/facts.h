@@ -33,7 +33,7 @@ struct side_facts {
 	uint64_t begin_ns;            /* host time of the start */
 	const char *boot_id, *command, *host;
 	const char *content; /* identity of the recording: equal for the same file */
-	uint64_t launched, expected, matched, contradictions;
+	uint64_t expected, matched, contradictions;
 	bool is_damaged;  /* cut off or damaged */
 	bool is_complete; /* matched share at least 95 %, neither damaged nor contradicted */
 };

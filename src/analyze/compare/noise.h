@@ -36,7 +36,6 @@ struct compare_noise {
 	double estimate, low, high;
 	double p, p_adjusted; /* NAN: no test */
 	double superiority, detectable;
-	size_t needed; /* values a side that would prove the minimum effect; 0: not known */
 };
 
 /* Runs that would prove a change of the wall time. */

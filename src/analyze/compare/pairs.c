@@ -38,25 +38,18 @@ static bool is_one_boot(const struct comparison *comparison)
 	return is_one;
 }
 
-static int compare_values(const void *left, const void *right)
-{
-	const double a = *(const double *)left, b = *(const double *)right;
-
-	return (a > b) - (a < b);
-}
-
 /* Median distance from the middle; sorts the values. */
 static double spread_of(double *values, size_t count, double middle)
 {
 	for (size_t i = 0; i < count; i++)
 		values[i] = fabs(values[i] - middle);
-	qsort(values, count, sizeof(*values), compare_values);
+	qsort(values, count, sizeof(*values), compare_doubles);
 	return values[count / 2];
 }
 
 static double median_of(double *values, size_t count)
 {
-	qsort(values, count, sizeof(*values), compare_values);
+	qsort(values, count, sizeof(*values), compare_doubles);
 	return values[count / 2];
 }
 

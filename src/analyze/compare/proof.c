@@ -149,9 +149,9 @@ static void copy_result(const struct stats_result *result, struct compare_noise 
 	noise->detectable = result->detectable;
 }
 
-static int measure(const struct comparison *comparison, enum compare_source source,
-		   struct stats_sample base, struct stats_sample changed,
-		   struct compare_noise *ret_noise)
+int proof_measure(const struct comparison *comparison, enum compare_source source,
+		  struct stats_sample base, struct stats_sample changed,
+		  struct compare_noise *ret_noise)
 {
 	const struct stats_options options = {
 		.confidence = comparison->options.confidence,
@@ -181,17 +181,17 @@ static int measure_lists(const struct comparison *comparison, enum compare_sourc
 			 struct comparison_row *row)
 {
 	const size_t n = base->count, m = changed->count;
-	int error = measure(comparison, source, (struct stats_sample){base->values, n},
-			    (struct stats_sample){changed->values, m}, &row->value_noise);
+	int error = proof_measure(comparison, source, (struct stats_sample){base->values, n},
+				  (struct stats_sample){changed->values, m}, &row->value_noise);
 
 	if (!error && row->base.count && row->changed.count)
-		error = measure(comparison, source, (struct stats_sample){base->counts, n},
-				(struct stats_sample){changed->counts, m}, &row->count_noise);
+		error = proof_measure(comparison, source, (struct stats_sample){base->counts, n},
+				      (struct stats_sample){changed->counts, m}, &row->count_noise);
 	if (!error && row->base.count && row->changed.count)
-		error = measure(comparison, source,
-				(struct stats_sample){base->means, base->means_count},
-				(struct stats_sample){changed->means, changed->means_count},
-				&row->mean_noise);
+		error = proof_measure(comparison, source,
+				      (struct stats_sample){base->means, base->means_count},
+				      (struct stats_sample){changed->means, changed->means_count},
+				      &row->mean_noise);
 	return error;
 }
 
@@ -410,11 +410,11 @@ static int measure_total(const struct comparison *comparison,
 	int error = -ENOMEM;
 
 	if (base && changed)
-		error = measure(comparison,
-				source_of(comparison) == NOISE_RUNS ? NOISE_RUNS : NOISE_UNKNOWN,
-				(struct stats_sample){base, comparison->base.count},
-				(struct stats_sample){changed, comparison->changed.count},
-				&total->noise);
+		error = proof_measure(
+			comparison,
+			source_of(comparison) == NOISE_RUNS ? NOISE_RUNS : NOISE_UNKNOWN,
+			(struct stats_sample){base, comparison->base.count},
+			(struct stats_sample){changed, comparison->changed.count}, &total->noise);
 	if (!error)
 		decide(comparison, &total->noise, total->base);
 	free(base);
@@ -431,10 +431,10 @@ static int measure_batches(struct comparison *comparison)
 
 	if (source_of(comparison) != NOISE_ITERATIONS)
 		return 0;
-	error = measure(comparison, NOISE_ITERATIONS,
-			(struct stats_sample){base->wall_ns, base->batches},
-			(struct stats_sample){changed->wall_ns, changed->batches},
-			&comparison->iteration.noise);
+	error = proof_measure(comparison, NOISE_ITERATIONS,
+			      (struct stats_sample){base->wall_ns, base->batches},
+			      (struct stats_sample){changed->wall_ns, changed->batches},
+			      &comparison->iteration.noise);
 	comparison->iteration.base = comparison->iteration.noise.base;
 	comparison->iteration.changed = comparison->iteration.noise.changed;
 	decide(comparison, &comparison->iteration.noise, wall_of(comparison, NOISE_ITERATIONS));

@@ -21,8 +21,6 @@
 #include "analyze/model.h"
 #include "base/array.h"
 
-_Static_assert((int)SIDE_MAX_BATCHES == (int)BATCHES_MAX, "a side has room for all batches");
-
 /* ---- devices and iterations ------------------------------------------------------------------ */
 
 static int add_device(struct side_maker *maker, size_t index)

@@ -11,13 +11,13 @@
 #include <stdint.h>
 
 #include "analyze/account/account.h"
+#include "analyze/compare/batches.h"
 #include "analyze/compare/facts.h"
 #include "analyze/compare/match/match.h"
 #include "base/arena.h"
 #include "base/hash.h"
 
 struct analysis;
-struct batches;
 struct frames;
 struct model;
 struct short_names;
@@ -40,9 +40,6 @@ enum compare_table {
 
 #define SIDE_NO_DEVICE UINT32_MAX
 
-/* Values of one batch of iterations, per iteration. */
-enum { SIDE_MAX_BATCHES = 40 };
-
 struct side_row {
 	const char *name;  /* the same in every run of one program; for matching */
 	const char *label; /* for display: with file and line */
@@ -60,6 +57,19 @@ struct side_row {
 	double batched_ns;              /* part of the value that is in the batches */
 };
 
+/* The row for matching; scope: see struct match_item. */
+static inline struct match_item side_row_item(const struct side_row *row, uint32_t scope)
+{
+	return (struct match_item){.name = row->name,
+				   .scope = scope,
+				   .is_kernel = row->is_kernel,
+				   .stacks = row->stacks,
+				   .stacks_count = row->stacks_count,
+				   .position = row->position,
+				   .count = row->count,
+				   .time_ns = row->value};
+}
+
 struct side_table {
 	struct side_row *rows; /* owned */
 	size_t count, capacity;
@@ -76,9 +86,9 @@ struct side_device {
 struct side_iterations {
 	uint64_t count;
 	uint64_t median_ns;
-	const char *name;                 /* "": found by launches */
-	size_t batches;                   /* 0: too few iterations */
-	double wall_ns[SIDE_MAX_BATCHES]; /* mean wall time of an iteration of each batch */
+	const char *name;            /* "": found by launches */
+	size_t batches;              /* 0: too few iterations */
+	double wall_ns[BATCHES_MAX]; /* mean wall time of an iteration of each batch */
 };
 
 struct compare_side {

@@ -23,8 +23,6 @@
 #include "report/gate/gate.h"
 #include "report/terminal.h"
 
-enum { MIN_ITERATIONS = 5 };
-
 #define LOOP_LIMIT "iteration +2 %" /* too, for programs with a main loop */
 
 int gate_job_no_memory(const struct gate_job *job)
@@ -156,19 +154,12 @@ static int report_gate(struct gate_job *job, const struct gate *gate)
 	return status;
 }
 
-static bool have_loops(const struct compare_sides *sides)
-{
-	for (size_t i = 0; i < sides->count; i++)
-		if (sides->runs[i]->iterations.count < MIN_ITERATIONS)
-			return false;
-	return true;
-}
-
 /* The default judges a main loop too: the start of a program often varies more than a regression of
  * its loop does, and hides it in the wall time. */
 int gate_job_add_default(struct gate_job *job)
 {
-	if (!job->has_default || !have_loops(&job->base) || !have_loops(&job->changed))
+	if (!job->has_default || !compare_sides_iterations(&job->base) ||
+	    !compare_sides_iterations(&job->changed))
 		return STATUS_DONE;
 	if (gate_limit_parse(LOOP_LIMIT, &job->limits[job->limits_count]))
 		return gate_job_print_reason(job);

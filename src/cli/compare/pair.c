@@ -17,28 +17,13 @@
 
 #include "cli/command.h"
 
-enum {
-	MIN_ITERATIONS = 5,
-	OTHER_WORK = 5 /* percent */
-};
-
-/* Iterations per run; 0: a run has too few. */
-static double mean_iterations(const struct compare_sides *sides)
-{
-	double sum = 0;
-
-	for (size_t i = 0; i < sides->count; i++) {
-		if (sides->runs[i]->iterations.count < MIN_ITERATIONS)
-			return 0;
-		sum += (double)sides->runs[i]->iterations.count;
-	}
-	return sum / (double)sides->count;
-}
+enum { OTHER_WORK = 5 /* percent */ };
 
 /* Whether the numbers of iterations differ by more than OTHER_WORK percent. */
 static bool did_other_work(const struct compare_pair *pair)
 {
-	const double before = mean_iterations(&pair->base), after = mean_iterations(&pair->changed);
+	const double before = compare_sides_iterations(&pair->base),
+		     after = compare_sides_iterations(&pair->changed);
 
 	return before > 0 && after > 0 &&
 	       fabs(after - before) * 100 > OTHER_WORK * fmin(before, after);

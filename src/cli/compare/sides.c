@@ -194,3 +194,31 @@ void compare_sides_fini(struct compare_sides *sides)
 		side_free(sides->runs[i]);
 	free(sides->runs);
 }
+
+double compare_sides_iterations(const struct compare_sides *sides)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < sides->count; i++) {
+		if (sides->runs[i]->iterations.count < BATCHES_MIN)
+			return 0;
+		sum += (double)sides->runs[i]->iterations.count;
+	}
+	return sum / (double)sides->count;
+}
+
+int compare_confidence_parse(const struct cli_command *command, const char *text,
+			     double *inout_confidence)
+{
+	char *end;
+	double percent;
+
+	if (!text)
+		return STATUS_DONE;
+	percent = strtod(text, &end);
+	if (end == text || *end || !(percent >= 50 && percent < 100))
+		return usage_error(command, "--confidence takes percent from 50 to 99.99, not '%s'",
+				   text);
+	*inout_confidence = percent / 100;
+	return STATUS_DONE;
+}

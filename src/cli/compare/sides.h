@@ -43,6 +43,12 @@ int compare_sides_read(const struct cli_command *command, const char *const *pat
 		       const struct sides_request *request, struct compare_sides *ret_sides);
 void compare_sides_fini(struct compare_sides *sides); /* NULL-safe */
 
+/* Iterations per run; 0: a run has too few for batches. */
+double compare_sides_iterations(const struct compare_sides *sides);
+/* The value of --confidence as a part of 1; text NULL: stays as it is. A status. */
+int compare_confidence_parse(const struct cli_command *command, const char *text,
+			     double *inout_confidence);
+
 static inline struct comparison_sides compare_sides_of(const struct compare_sides *sides)
 {
 	return (struct comparison_sides){.runs = (const struct compare_side *const *)sides->runs,

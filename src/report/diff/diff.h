@@ -52,6 +52,11 @@ bool diff_is_idle(const struct diff_report *report, const struct comparison_row 
 void diff_write_row(const struct comparison_row *row, enum compare_table table,
 		    struct json_writer *json);
 void diff_write_noise(const char *key, const struct compare_noise *noise, struct json_writer *json);
+/* The keys verdict and reasons; a total; the key devices. */
+void diff_write_verdict(const struct diff_report *report, struct json_writer *json);
+void diff_write_total(const char *key, const struct comparison_total *total,
+		      struct json_writer *json);
+void diff_write_devices(const struct comparison *comparison, struct json_writer *json);
 /* Keys base, new, paired, same, comparable and notes. */
 void diff_write_sides(const struct comparison *comparison, struct json_writer *json);
 enum { DIFF_REASONS = 3 };

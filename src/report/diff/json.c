@@ -129,8 +129,8 @@ void diff_write_row(const struct comparison_row *row, enum compare_table table,
 	}
 }
 
-static void write_total(const char *key, const struct comparison_total *total,
-			struct json_writer *json)
+void diff_write_total(const char *key, const struct comparison_total *total,
+		      struct json_writer *json)
 {
 	json_newline(json);
 	json_pair_object(json, key);
@@ -140,7 +140,7 @@ static void write_total(const char *key, const struct comparison_total *total,
 	json_object_end(json);
 }
 
-static void write_devices(const struct comparison *comparison, struct json_writer *json)
+void diff_write_devices(const struct comparison *comparison, struct json_writer *json)
 {
 	json_line_array(json, "devices");
 	for (size_t i = 0; i < comparison->devices_count; i++) {
@@ -175,7 +175,7 @@ static void write_table(const struct comparison *comparison, enum compare_table 
 	}
 }
 
-static void write_verdict(const struct diff_report *report, struct json_writer *json)
+void diff_write_verdict(const struct diff_report *report, struct json_writer *json)
 {
 	const struct comparison_row *rows[DIFF_REASONS];
 	const size_t count = comparison_reasons(report->comparison, rows, DIFF_REASONS);
@@ -198,15 +198,15 @@ static void write_numbers(const struct diff_report *report, struct json_writer *
 {
 	const struct comparison *comparison = report->comparison;
 
-	write_verdict(report, json);
-	write_total("wall", &comparison->wall, json);
-	write_total("busy", &comparison->busy, json);
-	write_total("idle", &comparison->idle, json);
+	diff_write_verdict(report, json);
+	diff_write_total("wall", &comparison->wall, json);
+	diff_write_total("busy", &comparison->busy, json);
+	diff_write_total("idle", &comparison->idle, json);
 	if (comparison->iteration.base > 0 || comparison->iteration.noise.source != NOISE_UNKNOWN)
-		write_total("iteration", &comparison->iteration, json);
+		diff_write_total("iteration", &comparison->iteration, json);
 	if (comparison->need.runs)
 		json_pair_u64(json, "runs_needed", comparison->need.runs);
-	write_devices(comparison, json);
+	diff_write_devices(comparison, json);
 	json_newline(json);
 	json_pair_object(json, "account");
 	json_pair_i64(json, "change_ns", comparison->change_ns);

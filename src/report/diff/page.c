@@ -18,57 +18,6 @@
 #include "report/diff/diff.h"
 #include "report/verdict/sentence.h"
 
-static void write_total(const char *key, const struct comparison_total *total,
-			struct json_writer *json)
-{
-	json_pair_object(json, key);
-	json_pair_double(json, "base_ns", total->base);
-	json_pair_double(json, "new_ns", total->changed);
-	diff_write_noise("noise", &total->noise, json);
-	json_object_end(json);
-}
-
-static void write_sentences(const struct diff_report *report, struct json_writer *json)
-{
-	const struct comparison_row *rows[DIFF_REASONS];
-	const size_t count = comparison_reasons(report->comparison, rows, DIFF_REASONS);
-	struct sentence verdict = {0};
-
-	diff_say_verdict(report, &verdict);
-	json_pair_text(json, "verdict", verdict.text);
-	json_pair_array(json, "reasons");
-	for (size_t i = 0; i < count; i++) {
-		struct sentence reason = {0};
-
-		diff_say_reason(report, rows[i], &reason);
-		json_string(json, reason.text);
-	}
-	json_array_end(json);
-}
-
-static void write_devices(const struct comparison *comparison, struct json_writer *json)
-{
-	json_line_array(json, "devices");
-	for (size_t i = 0; i < comparison->devices_count; i++) {
-		const struct comparison_device *device = &comparison->devices[i];
-
-		json_line_begin(json);
-		json_pair_text(json, "base_name", device->base_name);
-		json_pair_text(json, "name", device->name);
-		json_pair_u64(json, "base_busy_ns", device->base_busy_ns);
-		json_pair_u64(json, "base_idle_ns", device->base_idle_ns);
-		json_pair_u64(json, "base_wall_ns", device->base_wall_ns);
-		json_pair_u64(json, "new_busy_ns", device->changed_busy_ns);
-		json_pair_u64(json, "new_idle_ns", device->changed_idle_ns);
-		json_pair_u64(json, "new_wall_ns", device->changed_wall_ns);
-		json_pair_i64(json, "busy_change_ns", device->busy_change_ns);
-		json_pair_i64(json, "idle_change_ns", device->idle_change_ns);
-		json_pair_i64(json, "wall_change_ns", device->wall_change_ns);
-		json_object_end(json);
-	}
-	json_array_end(json);
-}
-
 static void write_rows(const struct diff_report *report, enum compare_table of,
 		       struct json_writer *json)
 {
@@ -92,10 +41,10 @@ void diff_write_page(const struct diff_report *report, struct json_writer *json)
 	json_object_begin(json);
 	json_pair_text(json, "schema", "duet.view-diff/1");
 	diff_write_sides(comparison, json);
-	write_sentences(report, json);
-	write_total("wall", &comparison->wall, json);
-	write_total("iteration", &comparison->iteration, json);
-	write_devices(comparison, json);
+	diff_write_verdict(report, json);
+	diff_write_total("wall", &comparison->wall, json);
+	diff_write_total("iteration", &comparison->iteration, json);
+	diff_write_devices(comparison, json);
 	json_pair_i64(json, "change_ns", comparison->change_ns);
 	json_line_array(json, "rows");
 	write_rows(report, COMPARE_BUSY, json);

@@ -20,6 +20,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "base/string.h"
 
 #define JOINT    " + "
 #define EXAMPLES "such as 'wall +2 %%', 'kernel:gemm* mean +5 %%' or 'iteration +300us'"
@@ -256,33 +257,9 @@ void gate_limit_fini(struct gate_limit *limit)
 	limit->name = limit->text = NULL;
 }
 
-/* On a mismatch behind a star, the star takes one more byte. */
-static bool is_match(const char *pattern, const char *text, size_t length)
-{
-	const char *star = NULL, *resume = NULL, *end = text + length;
-
-	while (text < end) {
-		if (*pattern == '*') {
-			star = pattern++;
-			resume = text;
-		} else if (*pattern == *text) {
-			pattern++;
-			text++;
-		} else if (star) {
-			pattern = star + 1;
-			text = ++resume;
-		} else {
-			return false;
-		}
-	}
-	while (*pattern == '*')
-		pattern++;
-	return !*pattern;
-}
-
 bool gate_name_matches(const char *pattern, const char *text)
 {
-	return is_match(pattern, text, strlen(text));
+	return text_matches(pattern, text, strlen(text));
 }
 
 bool gate_names_match(const char *pattern, const char *names)
@@ -290,7 +267,7 @@ bool gate_names_match(const char *pattern, const char *names)
 	const char *name = names, *joint;
 
 	while ((joint = strstr(name, JOINT))) {
-		if (is_match(pattern, name, (size_t)(joint - name)))
+		if (text_matches(pattern, name, (size_t)(joint - name)))
 			return true;
 		name = joint + strlen(JOINT);
 	}

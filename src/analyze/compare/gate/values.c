@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/compare/stats/sample.h"
+#include "analyze/compare/proof.h"
 
 /* Which rows are added up. */
 struct summed {
@@ -56,44 +56,6 @@ static int list_runs(const struct comparison_sides *sides, const struct summed *
 	return 0;
 }
 
-static bool is_constant(const struct value_list *list)
-{
-	for (size_t i = 1; i < list->count; i++)
-		if (list->values[i] != list->values[0])
-			return false;
-	return true;
-}
-
-static int measure(const struct comparison *comparison, const struct value_list *base,
-		   const struct value_list *changed, struct compare_noise *ret_noise)
-{
-	const struct stats_options options = {.confidence = comparison->options.confidence,
-					      .is_paired = comparison->is_paired};
-	struct stats_result result;
-	int error = stats_compare((struct stats_sample){base->values, base->count},
-				  (struct stats_sample){changed->values, changed->count}, &options,
-				  &result);
-
-	if (error)
-		return error;
-	*ret_noise =
-		(struct compare_noise){.source = NOISE_RUNS,
-				       .is_constant = is_constant(base) && is_constant(changed),
-				       .base_values = base->count,
-				       .changed_values = changed->count,
-				       .has_interval = result.has_interval,
-				       .base = result.base,
-				       .changed = result.changed,
-				       .estimate = result.estimate,
-				       .low = result.low,
-				       .high = result.high,
-				       .p = result.p_two_sided,
-				       .p_adjusted = NAN,
-				       .superiority = result.superiority,
-				       .detectable = result.detectable};
-	return 0;
-}
-
 static double mean_of(const struct value_list *list)
 {
 	double sum = 0;
@@ -120,7 +82,10 @@ int gate_measure_sum(const struct comparison *comparison, enum compare_table tab
 						    .base = mean_of(&lists[0]),
 						    .changed = mean_of(&lists[1])};
 	else if (!error)
-		error = measure(comparison, &lists[0], &lists[1], ret_noise);
+		error = proof_measure(comparison, NOISE_RUNS,
+				      (struct stats_sample){lists[0].values, lists[0].count},
+				      (struct stats_sample){lists[1].values, lists[1].count},
+				      ret_noise);
 	free(lists[0].values);
 	free(lists[1].values);
 	return error;

@@ -135,14 +135,9 @@ static void fill_items(struct continuation *next)
 	for (size_t i = 0; i < next->arrivals_count; i++) {
 		const struct side_row *row = next->arrivals[i].row;
 
-		next->changed[i] = (struct match_item){.name = row->name,
-						       .scope = row->scope,
-						       .is_kernel = row->is_kernel,
-						       .stacks = row->stacks,
-						       .stacks_count = row->stacks_count,
-						       .position = row->position,
-						       .count = next->arrivals[i].count,
-						       .time_ns = next->arrivals[i].time_ns};
+		next->changed[i] = side_row_item(row, row->scope);
+		next->changed[i].count = next->arrivals[i].count;
+		next->changed[i].time_ns = next->arrivals[i].time_ns;
 	}
 }
 

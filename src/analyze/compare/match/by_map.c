@@ -19,6 +19,7 @@
 #include "analyze/compare/match/names.h"
 #include "base/array.h"
 #include "base/hash.h"
+#include "base/string.h"
 
 struct map_step {
 	struct matcher *matcher;
@@ -27,30 +28,6 @@ struct map_step {
 	struct string_table stars;
 	char plain[KERNEL_KEY_BYTES];
 };
-
-/* Like a shell's pattern with "*" only. */
-static bool covers(const char *pattern, const char *text)
-{
-	const char *star = NULL, *retry = NULL;
-
-	while (*text) {
-		if (*pattern == '*') {
-			star = pattern++;
-			retry = text;
-		} else if (*pattern == *text) {
-			pattern++;
-			text++;
-		} else if (star) {
-			pattern = star + 1;
-			text = ++retry;
-		} else {
-			return false;
-		}
-	}
-	while (*pattern == '*')
-		pattern++;
-	return !*pattern;
-}
 
 /* The text that a pattern's only star covers, between the pattern's two ends. */
 static bool find_star(const struct map_name *name, const char *text, const char **ret_star,
@@ -62,7 +39,7 @@ static bool find_star(const struct map_name *name, const char *text, const char 
 	*ret_size = 0;
 	if (name->is_quoted || !star)
 		return strcmp(name->text, text) == 0;
-	if (!covers(name->text, text))
+	if (!text_matches(name->text, text, strlen(text)))
 		return false;
 	if (!strchr(star + 1, '*')) {
 		*ret_star = text + (star - name->text);

@@ -27,6 +27,7 @@
 #include "analyze/compare/stats/ranks.h"
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/number.h"
 
 enum {
 	MIN_LEVEL = 3,        /* values: one or two outliers are not a level */
@@ -199,13 +200,6 @@ static double find_shuffled_p(struct search *search, const struct change_test *t
 
 /* ---- levels ---------------------------------------------------------------------------------- */
 
-static int compare_values(const void *left, const void *right)
-{
-	double a = *(const double *)left, b = *(const double *)right;
-
-	return (a > b) - (a < b);
-}
-
 /* The median of a part of the series. The sums are lost. */
 static double find_median(struct search *search, size_t first, size_t end)
 {
@@ -213,7 +207,7 @@ static double find_median(struct search *search, size_t first, size_t end)
 	double *sorted = search->sums;
 
 	memcpy(sorted, search->values + first, count * sizeof(*sorted));
-	qsort(sorted, count, sizeof(*sorted), compare_values);
+	qsort(sorted, count, sizeof(*sorted), compare_doubles);
 	return (sorted[(count - 1) / 2] + sorted[count / 2]) / 2;
 }
 

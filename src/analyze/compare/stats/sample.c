@@ -22,6 +22,7 @@
 #include "analyze/compare/stats/power.h"
 #include "analyze/compare/stats/ranks.h"
 #include "base/cleanup.h"
+#include "base/number.h"
 
 /* Sorted values. Differences: changed - base of each pair, and none of independent samples. */
 struct sorted_samples {
@@ -29,20 +30,13 @@ struct sorted_samples {
 	size_t base_count, changed_count, differences_count;
 };
 
-static int compare_values(const void *left, const void *right)
-{
-	double a = *(const double *)left, b = *(const double *)right;
-
-	return (a > b) - (a < b);
-}
-
 static double *copy_sorted(struct stats_sample sample)
 {
 	double *sorted = malloc((sample.count + 1) * sizeof(*sorted));
 
 	if (sorted && sample.count) {
 		memcpy(sorted, sample.values, sample.count * sizeof(*sorted));
-		qsort(sorted, sample.count, sizeof(*sorted), compare_values);
+		qsort(sorted, sample.count, sizeof(*sorted), compare_doubles);
 	}
 	return sorted;
 }
@@ -63,7 +57,7 @@ static int sort_differences(struct stats_sample base, struct stats_sample change
 	for (size_t i = 0; i < base.count; i++)
 		sorted->differences[i] = changed.values[i] - base.values[i];
 	sorted->differences_count = base.count;
-	qsort(sorted->differences, base.count, sizeof(*sorted->differences), compare_values);
+	qsort(sorted->differences, base.count, sizeof(*sorted->differences), compare_doubles);
 	return 0;
 }
 
