@@ -219,8 +219,16 @@ static int count_moment(struct sweep *sweep, struct found_state *found,
 	return error ? error : sweep_count_ranks(sweep, found->device, found->piece, moment);
 }
 
+/* Before the first command and after the last one, calls and other states share one time. */
+static bool is_outside(const struct analysis_state *row)
+{
+	const uint32_t group = analysis_state_group(row->cause, row->is_after);
+
+	return group == CAUSE_NOTHING_TO_DO || group == CAUSE_COUNT;
+}
+
 /* The time counts as seen too: time of calls that are dropped later is divided like the known time.
- * */
+ * Outside of the commands it does not: a call would get a part of the program's exit. */
 int sweep_add_call(struct sweep *sweep, size_t device, const struct account_piece *piece,
 		   const struct thread_call *call, struct observed_part part)
 {
@@ -243,11 +251,13 @@ int sweep_add_call(struct sweep *sweep, size_t device, const struct account_piec
 	if (error)
 		return error;
 	row->known_ns += part.by;
-	row->seen = add_saturated(row->seen, part.by);
 	part.table = OBSERVED_STATE_KNOWN;
 	error = observe_state(sweep, row, part);
+	if (error || is_outside(row))
+		return error;
+	row->seen = add_saturated(row->seen, part.by);
 	part.table = OBSERVED_STATE_SEEN;
-	return error ? error : observe_state(sweep, row, part);
+	return observe_state(sweep, row, part);
 }
 
 /* The time does not count as seen: a thread may be outside of all functions, so the rest of its
@@ -345,17 +355,6 @@ static void add_part(struct division *division, struct analysis_state *row, uint
 	division->rest -= part;
 }
 
-/* Before the first command and after the last one, calls and other states share one time. Calls are
- * known there, so they do not get a part of what is not: the exit of a program would be a call. */
-static uint64_t seen_of(const struct division *division, const struct analysis_state *row)
-{
-	const bool is_outside =
-		division->group == CAUSE_NOTHING_TO_DO || division->group == CAUSE_COUNT;
-	const bool is_call = row->doing == CAUSE_API_WAIT || row->doing == CAUSE_API_CALL;
-
-	return is_outside && is_call ? 0 : row->seen;
-}
-
 /* Divides `left` in proportion to the samples of each row. */
 static void divide_by_seen(struct division *division, uint64_t left, uint64_t seen)
 {
@@ -364,7 +363,7 @@ static void divide_by_seen(struct division *division, uint64_t left, uint64_t se
 	for (size_t i = 0; i < cpu->states_count; i++)
 		if (is_of(division, &cpu->states[i]))
 			add_part(division, &cpu->states[i],
-				 part_of(left, seen_of(division, &cpu->states[i]), seen));
+				 part_of(left, cpu->states[i].seen, seen));
 }
 
 /* Divides the time of intervals of one length class without a stack among the rows with stacks of
@@ -424,7 +423,7 @@ static int give_rest(struct division *division, uint64_t seen)
 	if (!division->rest)
 		return 0;
 	if (seen && division->rest < cpu->states_count) {
-		while (!is_of(division, &cpu->states[i]) || !seen_of(division, &cpu->states[i]))
+		while (!is_of(division, &cpu->states[i]) || !cpu->states[i].seen)
 			i++;
 		row = &cpu->states[i];
 	} else if (find_nameless(division->sweep, division->device, division->group, &row)) {
@@ -444,7 +443,7 @@ static int divide(struct division division, uint64_t idle_ns)
 		if (!is_of(&division, &cpu->states[i]))
 			continue;
 		known_ns += cpu->states[i].known_ns;
-		seen = add_saturated(seen, seen_of(&division, &cpu->states[i]));
+		seen = add_saturated(seen, cpu->states[i].seen);
 	}
 	give_known(&division, known_ns > idle_ns ? known_ns - idle_ns : 0);
 	division.rest = left = known_ns > idle_ns ? 0 : idle_ns - known_ns;
