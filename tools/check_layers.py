@@ -15,7 +15,7 @@ import re
 import sys
 import tempfile
 
-OWN_PROCESS = ("event abi shared ring base clock trace symbol isa collect analyze report flame page export import "
+OWN_PROCESS = ("event abi shared ring base clock trace symbol isa collect analyze live report flame page export import net agent ui "
                "config cli").split()
 
 MAY_INCLUDE = {
@@ -33,6 +33,10 @@ MAY_INCLUDE = {
     "isa": ["base", "event", "shared"],
     "collect": ["abi", "base", "bpf", "event", "ring", "clock", "trace", "shared", "symbol", "config"],
     "analyze": ["abi", "base", "event", "clock", "trace", "symbol", "isa"],
+    "live": ["base", "event", "trace", "analyze"],
+    "ui": ["base", "event", "analyze", "live"],
+    "net": ["base"],
+    "agent": ["base", "event", "clock", "trace", "analyze", "collect", "config", "export", "live", "net"],
     "report": ["base", "event", "trace", "analyze"],
     "flame": ["base", "event", "analyze"],
     "page": ["base", "event", "analyze", "flame"],

@@ -39,6 +39,10 @@ struct session_options {
 	void (*on_hint)(void *context,
 			const char *text); /* the same, for hints that users at a terminal need */
 	void *warning_context;
+	/* Called every 100 ms, in the loop that reads the rings; it must return within a few ms. It
+	 * may cut the trace (trace_writer_cut). true: the recording ends. NULL: not called. */
+	bool (*on_tick)(void *context, struct trace_writer *writer, uint64_t now_ns);
+	void *tick_context;
 	/* The chosen collectors with their options (collectors_choose). */
 	struct collector_slot collected[MAX_COLLECTORS];
 };

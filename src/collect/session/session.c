@@ -237,9 +237,13 @@ static void look_at_libraries(struct session *session, uint64_t now_ns)
  * which is cheaper. */
 static void flush_writer(struct session *session, uint64_t now_ns)
 {
+	const struct session_options *options = session->options;
+
 	if (now_ns < session->times.next_flush_ns)
 		return;
 	session->times.next_flush_ns = now_ns + FLUSH_NS;
+	if (options->on_tick && options->on_tick(options->tick_context, session->writer, now_ns))
+		session->ending = true;
 	if (now_ns < session->times.next_early_flush_ns ||
 	    now_ns >= session->times.begin_ns + SECOND_NS) {
 		trace_writer_flush(session->writer, now_ns);
