@@ -555,6 +555,9 @@ struct analysis_options {
 	const struct analysis_observer *observer; /* NULL: none */
 	size_t max_waiting; /* max pending rows of instruction samples; 0: 2^22 */
 	bool finds_iterations;
+	/* The file is still written, and all rows up to this host time have arrived: the recording
+	 * ends there. 0: it ends where the trace says. */
+	uint64_t arrived_ns;
 };
 
 /* The earliest launch without an execution. */
@@ -650,6 +653,7 @@ struct analysis {
 	/* If older segments were dropped (--keep, --max-size): time from the start of the recording
 	 * to begin_ns; 0: none were dropped */
 	uint64_t dropped_before_ns;
+	bool is_live;    /* the recording goes on: analysis_options.arrived_ns */
 	bool has_window; /* --from or --to was given: tables hold only rows that overlap it */
 	const struct event_host *host; /* NULL: the trace has no host row */
 

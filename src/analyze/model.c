@@ -33,18 +33,17 @@ static uint32_t find_boot_clock(const struct model *model)
 	return 0;
 }
 
-int model_open(const char *path, struct model **ret_model)
+/* Takes ownership of the reader, also on failure. */
+static int open_reader(struct trace_reader *reader, const char *path, struct model **ret_model)
 {
 	struct model *model = calloc(1, sizeof(*model));
 	int error;
 
-	if (!model)
+	if (!model) {
+		trace_reader_close(reader);
 		return error_set(-ENOMEM, "open '%s': out of memory", path);
-	error = trace_reader_open(path, &model->reader);
-	if (error) {
-		free(model);
-		return error;
 	}
+	model->reader = reader;
 	error = clocks_new(model->reader, &model->clocks);
 	if (!error)
 		error = kernel_names_new(model->reader, &model->kernel_names);
@@ -55,6 +54,22 @@ int model_open(const char *path, struct model **ret_model)
 	model->boot_clock = find_boot_clock(model);
 	*ret_model = model;
 	return 0;
+}
+
+int model_open(const char *path, struct model **ret_model)
+{
+	struct trace_reader *reader;
+	int error = trace_reader_open(path, &reader);
+
+	return error ? error : open_reader(reader, path, ret_model);
+}
+
+int model_open_memory(const void *bytes, size_t size, struct model **ret_model)
+{
+	struct trace_reader *reader;
+	int error = trace_reader_open_memory(bytes, size, &reader);
+
+	return error ? error : open_reader(reader, "(memory)", ret_model);
 }
 
 void model_close(struct model *model)

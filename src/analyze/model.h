@@ -35,6 +35,8 @@ struct model {
 
 /* Errors: those of trace_reader_open and clocks_new, with a text in the error chain. */
 int model_open(const char *path, struct model **ret_model);
+/* The same for a trace in memory, which the caller keeps until model_close. */
+int model_open_memory(const void *bytes, size_t size, struct model **ret_model);
 void model_close(struct model *model); /* NULL-safe */
 
 /* The text of a string id; `otherwise` if it is empty. Valid until model_close. */

@@ -41,15 +41,15 @@ bool live_follow_is_abandoned(const struct live_follow *follow);
 struct live_window {
 	void *bytes; /* owned */
 	size_t size;
-	struct trace_reader *reader;  /* owned */
-	struct model *model;          /* owned */
-	struct analysis *analysis;    /* owned */
+	struct model *model;         /* owned */
+	struct trace_reader *reader; /* the model's */
+	struct analysis *analysis;   /* owned */
 };
 
 struct live_window_options {
 	uint64_t begin_ns, end_ns; /* the window, CLOCK_MONOTONIC */
-	/* Time before begin_ns whose segments are read too, for launches of commands that run in the
-	 * window; 0: 2 s. */
+	/* Time before begin_ns whose segments are read too, for launches of commands that run in
+	 * the window; 0: 2 s. */
 	uint64_t before_ns;
 	bool finds_iterations;
 	bool by_thread;

@@ -26,7 +26,7 @@ struct live_device {
 	uint64_t busy_ns;   /* part of the interval with a command in execution */
 	uint64_t kernel_ns; /* parts of busy_ns: kernels, copies; the rest is other commands */
 	uint64_t copy_ns;
-	uint64_t idle_ns; /* busy_ns + idle_ns = end_ns - begin_ns */
+	uint64_t idle_ns;             /* busy_ns + idle_ns = end_ns - begin_ns */
 	uint64_t causes[CAUSE_COUNT]; /* parts of idle_ns */
 	uint64_t launches, executions;
 	uint64_t in_flight; /* commands launched and not ended at end_ns */
@@ -35,21 +35,21 @@ struct live_device {
 
 struct live_process {
 	int32_t pid;
-	uint32_t rank;            /* number plus 1; 0: none */
-	uint64_t start_ns;        /* with pid: identity */
-	char name[LIVE_NAME];     /* command */
-	char cgroup[LIVE_NAME];   /* path of its control group; "": not known */
-	uint64_t busy_ns;         /* its part of all devices' busy time */
+	uint32_t rank;          /* number plus 1; 0: none */
+	uint64_t start_ns;      /* with pid: identity */
+	char name[LIVE_NAME];   /* command */
+	char cgroup[LIVE_NAME]; /* path of its control group; "": not known */
+	uint64_t busy_ns;       /* its part of all devices' busy time */
 	uint64_t launches, executions, calls, calls_ns;
 	bool has_times; /* on_cpu_ns and blocked_ns are known */
 	uint64_t on_cpu_ns, blocked_ns;
 };
 
 struct live_kernel {
-	char *name;       /* owned */
-	uint32_t device;  /* index of devices; LIVE_NO_INDEX: not known */
+	char *name;      /* owned */
+	uint32_t device; /* index of devices; LIVE_NO_INDEX: not known */
 	uint64_t count;
-	uint64_t share_ns; /* its part of the device's busy time */
+	uint64_t share_ns;         /* its part of the device's busy time */
 	uint64_t total_ns, max_ns; /* sum and longest of its executions */
 };
 
@@ -78,7 +78,7 @@ struct live_metric {
 /* Where the idle time or the busy time comes from: one launching call path. */
 struct live_stack {
 	uint32_t device, process;
-	char *text; /* owned; frames, root first, separated by ";" */
+	char *text;   /* owned; frames, root first, separated by ";" */
 	char *kernel; /* owned; kernel or command that it launches; "": none */
 	uint64_t busy_ns, idle_ns, count;
 };

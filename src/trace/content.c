@@ -164,8 +164,10 @@ static int named_contents(const struct trace_writer *writer, struct hash_map *re
 	return 0;
 }
 
-/* Copies the chunks of one content to the end of the file, into the present segment. */
-static int carry_one(struct trace_writer *writer, struct content *content)
+/* Copies the chunks of one content to the end of a file, into its present segment. Sets the place
+ * of the copy. */
+static int copy_one(struct trace_writer *writer, struct content *content,
+		    struct trace_writer *target)
 {
 	auto_free uint8_t *bytes = malloc(content->bytes);
 	struct chunk_opener opener;
@@ -176,8 +178,8 @@ static int carry_one(struct trace_writer *writer, struct content *content)
 	chunk_opener_init(&opener);
 	error = bytes ? pread_all(writer->file.fd, bytes, content->bytes, content->offset)
 		      : -ENOMEM;
-	moved.offset = writer->file.size;
-	moved.segment = writer->segments.present;
+	moved.offset = target->file.size;
+	moved.segment = target->segments.present;
 	while (!error && at < end) {
 		struct chunk_head head;
 		size_t size = 0, payload_size, before = chunk_length(at, end, &size);
@@ -188,17 +190,33 @@ static int carry_one(struct trace_writer *writer, struct content *content)
 		}
 		error = chunk_open(&opener, at + before, size, &head, &payload, &payload_size);
 		if (!error)
-			error = writer_append_bytes(writer, &head, payload, payload_size);
+			error = writer_append_bytes(target, &head, payload, payload_size);
 		at += before + size;
 	}
 	chunk_opener_fini(&opener);
 	if (error == -EBADMSG)
 		return 0; /* damaged in the file: it is dropped with its segment */
 	if (error)
-		return error_set(error, "write '%s': %s", writer->file.path, strerror(-error));
-	moved.bytes = writer->file.size - moved.offset;
+		return error_set(error, "write '%s': %s", target->file.path, strerror(-error));
+	moved.bytes = target->file.size - moved.offset;
 	*content = moved;
 	return 0;
+}
+
+int content_copy(struct trace_writer *writer, uint32_t first_segment, struct trace_writer *target)
+{
+	struct hash_map named = {0};
+	int error = named_contents(writer, &named);
+
+	for (size_t i = 0; !error && i < writer->contents.count; i++) {
+		struct content content = writer->contents.items[i];
+		const uint64_t *high = hash_map_find(&named, content.hash_low);
+
+		if (content.segment < first_segment && high && *high == content.hash_high)
+			error = copy_one(writer, &content, target);
+	}
+	hash_map_fini(&named);
+	return error;
 }
 
 int content_carry(struct trace_writer *writer, uint32_t first_segment)
@@ -213,7 +231,7 @@ int content_carry(struct trace_writer *writer, uint32_t first_segment)
 		const uint64_t *high = hash_map_find(&named, content->hash_low);
 
 		if (content->segment < first_segment && high && *high == content->hash_high)
-			error = carry_one(writer, content);
+			error = copy_one(writer, content, writer);
 		/* the segment is dropped nevertheless; otherwise the file would stay full */
 		if (error == -EFBIG) {
 			count_lost_content(writer);

@@ -13,6 +13,7 @@
  */
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "trace/reader_private.h"
 
@@ -139,9 +140,19 @@ static void count_skipped(struct trace_reader *reader, uint64_t from, uint64_t t
 		reader->damage.rows += head.rows;
 }
 
+/* The start of the next data: a ring's file may begin with a hole of any size. */
+static uint64_t skip_hole(const struct trace_reader *reader, uint64_t offset)
+{
+	off_t data = reader->file.fd < 0 ? -1 : lseek(reader->file.fd, (off_t)offset, SEEK_DATA);
+
+	return data > (off_t)offset ? (uint64_t)data : offset;
+}
+
 /* Zero bytes are messages of length 0: padding, or what a file system left after a power cut. */
 static uint64_t skip_zeros(struct trace_reader *reader, uint64_t offset)
 {
+	if (offset < reader->file.size)
+		offset = skip_hole(reader, offset);
 	while (offset < reader->file.size) {
 		uint64_t left = reader->file.size - offset;
 		size_t size = left < WINDOW ? (size_t)left : WINDOW, i = 0;

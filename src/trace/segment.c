@@ -20,6 +20,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "trace/segment_head.h"
 #include "trace/writer_private.h"
 
 #include "duet_trace.pb-c.h"
@@ -354,21 +355,15 @@ static int renew_entities(struct trace_writer *writer)
 
 /* ---- the segment itself ---- */
 
-static int write_head(struct trace_writer *writer, uint32_t first_segment)
+int segment_write_head(struct trace_writer *writer, uint32_t first_segment)
 {
-	Duet__SegmentHead message = DUET__SEGMENT_HEAD__INIT;
+	const struct segment_head present = {.number = writer->segments.present,
+					     .first_segment = first_segment,
+					     .begin_ns = writer->now_ns};
 	struct chunk_head head = {.kind = TRACE_SEGMENT};
 	uint8_t packed[64];
 
-	message.has_schema_major = message.has_schema_minor = true;
-	message.schema_major = EVENT_SCHEMA_MAJOR;
-	message.schema_minor = EVENT_SCHEMA_MINOR;
-	message.has_number = message.has_begin_ns = message.has_first_segment = true;
-	message.number = writer->segments.present;
-	message.begin_ns = writer->now_ns;
-	message.first_segment = first_segment;
-	return writer_append_bytes(writer, &head, packed,
-				   duet__segment_head__pack(&message, packed));
+	return writer_append_bytes(writer, &head, packed, segment_head_pack(&present, packed));
 }
 
 static bool is_clock_gone(const struct trace_writer *writer, uint32_t clock)
@@ -418,7 +413,7 @@ static int drop_segments(struct trace_writer *writer, uint32_t first_segment)
 	int error = content_carry(writer, first_segment);
 
 	if (!error)
-		error = write_head(writer, first_segment);
+		error = segment_write_head(writer, first_segment);
 	if (error)
 		return error;
 	writer->segments.first = first_segment;
@@ -450,7 +445,7 @@ int segment_begin(struct trace_writer *writer)
 		return out_of_memory(writer);
 	first_segment = shorten_plan(writer);
 	writer->segments.present++;
-	error = write_head(writer, writer->segments.first);
+	error = segment_write_head(writer, writer->segments.first);
 	if (error) {
 		writer->segments.present--;
 		return error;
@@ -480,7 +475,7 @@ int segment_begin(struct trace_writer *writer)
 }
 
 /* Index rows are written in reverse order, so that `back` increases. */
-static int write_index(struct trace_writer *writer)
+int segment_write_index(struct trace_writer *writer)
 {
 	while (writer->index.entries_count) {
 		size_t count = writer->index.entries_count < TRACE_ROWS_LIMIT
@@ -518,7 +513,7 @@ int segment_end(struct trace_writer *writer)
 	if (!writer->segments.is_open)
 		return error;
 	entities_error = segment_write_entities(writer);
-	index_error = write_index(writer);
+	index_error = segment_write_index(writer);
 	if (index_error)
 		writer->index.is_incomplete = true;
 	writer->index.entries_count = 0;
@@ -531,7 +526,7 @@ int segment_end(struct trace_writer *writer)
 int segment_write_end(struct trace_writer *writer)
 {
 	uint64_t before = 0;
-	int error = shorten_step(writer, UINT64_MAX);
+	int error = shorten_close_ring(writer);
 
 	if (error || writer->index.is_incomplete)
 		return error;

@@ -20,6 +20,9 @@
  * Why in place: FALLOC_FL_COLLAPSE_RANGE needs ext4 or xfs and segments aligned to blocks. A new
  *           file would need up to max_bytes of additional disk space, which would exceed the limit.
  *
+ * Why holes: with is_ring the dropped segments become a hole at the start of the file, and nothing
+ *           moves until the end. Followers and cuts then read the kept segments at fixed offsets.
+ *
  * Why 3/4 and 1/2: when the file reaches 3/4 of max_bytes, segments (at most 1/16 each) are dropped
  *           until 1/2 is left. A byte is then copied about twice while it is kept, the file grows
  *           by 1/14 of max_bytes at its end during the copying, and a content of the maximum size
@@ -29,6 +32,7 @@
  *           may use at most 1/4 of max_bytes.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -42,13 +46,24 @@
  * are removed. */
 static uint64_t bytes_with_room(const struct trace_writer *writer)
 {
-	return writer->file.size + writer->contents.bytes + writer->contents.coming_bytes;
+	return writer->file.size - writer->file.hole_bytes + writer->contents.bytes +
+	       writer->contents.coming_bytes;
 }
 
 bool shorten_is_due(const struct trace_writer *writer)
 {
 	return writer->options.max_bytes &&
 	       bytes_with_room(writer) > writer->options.max_bytes / 4 * 3;
+}
+
+/* The first segment to keep after `dropped` ones, which may not go beyond a cut's first. */
+static uint32_t unpinned(const struct trace_writer *writer, size_t dropped)
+{
+	uint32_t first = dropped < writer->segments.count ? writer->segments.items[dropped].number
+							  : writer->segments.present + 1;
+
+	return writer->segments.pinned && writer->segments.pinned < first ? writer->segments.pinned
+									  : first;
 }
 
 uint32_t shorten_plan(const struct trace_writer *writer)
@@ -63,15 +78,36 @@ uint32_t shorten_plan(const struct trace_writer *writer)
 	       writer->segments.items[dropped + 1].begin_ns + options->keep_ns < writer->now_ns)
 		dropped++;
 	if (shorten_is_due(writer)) {
-		while (dropped < count &&
-		       bytes_with_room(writer) - writer->segments.items[dropped].offset >
-			       options->max_bytes / 2)
+		while (dropped < count && bytes_with_room(writer) + writer->file.hole_bytes -
+							  writer->segments.items[dropped].offset >
+						  options->max_bytes / 2)
 			dropped++;
 	}
-	if (!dropped)
-		return writer->segments.first;
-	return dropped < count ? writer->segments.items[dropped].number
-			       : writer->segments.present + 1;
+	return dropped ? unpinned(writer, dropped) : writer->segments.first;
+}
+
+/* Frees the disk space of the dropped segments; blocks that they share with others get zeros.
+ * Offsets stay, so other processes may follow the file. Returns false if the file system has no
+ * holes: the file is then moved. */
+static bool punch_hole(struct trace_writer *writer, uint64_t bytes)
+{
+	if (bytes > writer->file.hole_bytes &&
+	    fallocate(writer->file.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, (off_t)bytes))
+		return false;
+	if (bytes > writer->file.hole_bytes)
+		writer->file.hole_bytes = bytes;
+	return true;
+}
+
+static void begin_move(struct trace_writer *writer, uint64_t distance)
+{
+	struct shortening *shortening = &writer->shortening;
+
+	shortening->is_active = true;
+	shortening->distance = distance;
+	shortening->source = distance;
+	shortening->target = 0;
+	shortening->safe = distance;
 }
 
 void shorten_start(struct trace_writer *writer)
@@ -80,16 +116,13 @@ void shorten_start(struct trace_writer *writer)
 	uint64_t distance = writer->segments.items[0].offset;
 	bool is_worth_it = shorten_is_due(writer);
 
+	if (writer->segments.pinned || (writer->options.is_ring && punch_hole(writer, distance)))
+		return;
 	if (distance > writer->file.size - distance)
 		is_worth_it = true;
 	/* a step must hold at least one chunk */
-	if (shortening->is_active || !is_worth_it || distance <= writer->file.largest_chunk)
-		return;
-	shortening->is_active = true;
-	shortening->distance = distance;
-	shortening->source = distance;
-	shortening->target = 0;
-	shortening->safe = distance;
+	if (!shortening->is_active && is_worth_it && distance > writer->file.largest_chunk)
+		begin_move(writer, distance);
 }
 
 void shorten_fini(struct trace_writer *writer)
@@ -103,6 +136,7 @@ static void finish_move(struct trace_writer *writer)
 
 	writer->shortening.is_active = false;
 	writer->file.size -= distance;
+	writer->file.hole_bytes = 0;
 	for (size_t i = 0; i < writer->segments.count; i++)
 		writer->segments.items[i].offset -= distance;
 	for (size_t i = 0; i < writer->contents.count; i++)
@@ -181,4 +215,12 @@ int shorten_step(struct trace_writer *writer, uint64_t budget)
 		return -errno;
 	finish_move(writer);
 	return 0;
+}
+
+int shorten_close_ring(struct trace_writer *writer)
+{
+	if (writer->file.hole_bytes && writer->segments.count && !writer->shortening.is_active &&
+	    writer->segments.items[0].offset > writer->file.largest_chunk)
+		begin_move(writer, writer->segments.items[0].offset);
+	return shorten_step(writer, UINT64_MAX);
 }

@@ -120,7 +120,7 @@ static int open_file(struct trace_writer *writer, const char *path)
 	return 0;
 }
 
-static void free_writer(struct trace_writer *writer)
+void writer_release(struct trace_writer *writer)
 {
 	row_buffer_fini(&writer->buffer);
 	for (uint32_t kind = 0; kind <= EVENT_ENTITY_LAST; kind++) {
@@ -152,7 +152,7 @@ static void free_writer(struct trace_writer *writer)
 	free(writer);
 }
 
-static int empty_file(struct trace_writer *writer)
+int writer_empty_file(struct trace_writer *writer)
 {
 	if (!writer->file.is_held)
 		return 0;
@@ -182,7 +182,7 @@ void trace_writer_abandon(struct trace_writer *writer)
 		 ftruncate(writer->file.fd, 0)) {
 		/* on failure an empty trace remains in a file that was empty before */
 	}
-	free_writer(writer);
+	writer_release(writer);
 }
 
 int trace_writer_begin(struct trace_writer *writer)
@@ -190,8 +190,8 @@ int trace_writer_begin(struct trace_writer *writer)
 	return segment_begin(writer);
 }
 
-int trace_writer_open(const char *path, const struct trace_writer_options *options,
-		      struct trace_writer **ret_writer)
+int writer_new(const char *path, const struct trace_writer_options *options,
+	       struct trace_writer **ret_writer)
 {
 	struct trace_writer *writer = calloc(1, sizeof(*writer));
 	int error;
@@ -207,9 +207,25 @@ int trace_writer_open(const char *path, const struct trace_writer_options *optio
 	writer->segments.first = 1;
 	error = writer->file.path ? open_file(writer, path)
 				  : error_set(-ENOMEM, "create '%s': out of memory", path);
-	if (!error && !writer->file.is_held)
+	if (error) {
+		trace_writer_abandon(writer);
+		return error;
+	}
+	*ret_writer = writer;
+	return 0;
+}
+
+int trace_writer_open(const char *path, const struct trace_writer_options *options,
+		      struct trace_writer **ret_writer)
+{
+	struct trace_writer *writer;
+	int error = writer_new(path, options, &writer);
+
+	if (error)
+		return error;
+	if (!writer->file.is_held)
 		reserve_take(writer);
-	if (!error && !(writer->options.hold && writer->file.is_held))
+	if (!(writer->options.hold && writer->file.is_held))
 		error = segment_begin(writer);
 	if (error) {
 		trace_writer_abandon(writer);
@@ -236,7 +252,7 @@ uint32_t trace_writer_find_string(const struct trace_writer *writer, const char 
 
 static int append_bytes(struct trace_writer *writer, const uint8_t *bytes, size_t size)
 {
-	int error = empty_file(writer);
+	int error = writer_empty_file(writer);
 
 	if (!error)
 		error = pwrite_all(writer->file.fd, bytes, size, writer->file.size);
@@ -291,7 +307,7 @@ static int check_limit(struct trace_writer *writer, uint32_t kind, size_t size)
 
 	if (kind != TRACE_SEGMENT && kind != TRACE_INDEX && kind != TRACE_END && kind != EVENT_LOSS)
 		most -= most / 32;
-	if (!most || writer->file.size + size <= most)
+	if (!most || writer->file.size - writer->file.hole_bytes + size <= most)
 		return 0;
 	writer->file.is_failing = true;
 	if (!writer->stats.error)
@@ -676,6 +692,6 @@ int trace_writer_finish(struct trace_writer *writer, uint64_t now_ns,
 	writer->file.fd = -1;
 	if (ret_stats)
 		*ret_stats = writer->stats;
-	free_writer(writer);
+	writer_release(writer);
 	return error;
 }

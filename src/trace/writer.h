@@ -32,6 +32,9 @@ struct trace_writer_options {
 	int level;              /* zstd level; 0: 1 */
 	bool hold;              /* keep the old content of the file until the first write */
 	bool only_traces;       /* refuse a file with other content than a trace */
+	/* Dropped segments become a hole at the start of the file until it is closed. Offsets then
+	 * stay, so that a live/follow.h can read the file meanwhile. */
+	bool is_ring;
 	/* Rows and entities for which it returns false are not written; NULL: all are. */
 	bool (*has_row)(void *context, enum event_kind kind, const void *row);
 	void *context;
@@ -136,3 +139,30 @@ int trace_writer_close(struct trace_writer *writer, uint64_t now_ns);
  * NULL. */
 int trace_writer_finish(struct trace_writer *writer, uint64_t now_ns,
 			struct trace_writer_stats *ret_stats);
+
+/* A part of the file as a trace of its own. */
+struct trace_cut {
+	/* Segments that end at or before this time are left out. In: CLOCK_MONOTONIC; out: start of
+	 * the new trace. */
+	uint64_t from_ns;
+	uint64_t to_ns;         /* out: its end */
+	uint32_t first_segment; /* in: lower segments are left out too; out: the first one */
+	uint32_t last_segment;  /* out */
+	uint64_t bytes;         /* out: size of the new file */
+};
+struct trace_cutting;
+
+/* Ends the present segment and starts to copy all segments from cut->from_ns on into a new file.
+ * The segments are kept until the copy ends. One cut can run at a time. Errors: -EBUSY, -EOPNOTSUPP
+ * for a file that drops segments without is_ring, and those of trace_writer_open. */
+int trace_cut_start(struct trace_writer *writer, uint64_t now_ns, const char *path,
+		    const struct trace_cut *cut, struct trace_cutting **ret_cutting);
+/* Copies about `bytes`. Returns 1 when the copy is complete, 0 before, otherwise -errno. After 1 or
+ * an error the object is freed, and after an error the new file is removed. ret_cut (may be NULL)
+ * is set with 1. */
+int trace_cut_step(struct trace_cutting *cutting, uint64_t bytes, struct trace_cut *ret_cut);
+void trace_cut_abandon(struct trace_cutting *cutting); /* NULL-safe; removes the new file */
+
+/* Both in one call. Copying takes about 1 s per GB. */
+int trace_writer_cut(struct trace_writer *writer, uint64_t now_ns, const char *path,
+		     struct trace_cut *inout_cut);

@@ -97,6 +97,7 @@ struct writer_file {
 	bool is_failing; /* the last write failed */
 	bool is_regular, is_held; /* held: the file still has its old content (option hold) */
 	uint64_t size;            /* offset of the next chunk */
+	uint64_t hole_bytes;      /* option is_ring: bytes at the start without disk space */
 	uint64_t largest_chunk;   /* bytes */
 };
 
@@ -161,6 +162,7 @@ struct segment_list {
 	struct trace_segment *items; /* those not dropped; the last is the present one */
 	size_t capacity, count;
 	uint32_t present, first; /* numbers of the present segment and of the first that is kept */
+	uint32_t pinned;         /* a cut is copying the segments from this one on; 0: none is */
 };
 
 struct writer_index {
@@ -197,7 +199,14 @@ struct trace_writer {
 	struct writer_losses losses;
 };
 
-/* writer.c: compresses and appends one chunk; sets sequence and segment of head. */
+/* writer.c: opens the file without writing to it. Errors: those of trace_writer_open. */
+int writer_new(const char *path, const struct trace_writer_options *options,
+	       struct trace_writer **ret_writer);
+/* Frees the writer and closes the file as it is. */
+void writer_release(struct trace_writer *writer);
+/* Removes an old content that is held. */
+int writer_empty_file(struct trace_writer *writer);
+/* Compresses and appends one chunk; sets sequence and segment of head. */
 int writer_append(struct trace_writer *writer, struct chunk_head *head,
 		  const struct chunk_payload *payload);
 /* The same for a payload without columns. */
@@ -218,6 +227,8 @@ int writer_settle(struct trace_writer *writer, uint64_t before, int error);
 /* segment.c: starts a segment unless one is open. To be called before a chunk is written. */
 int segment_begin(struct trace_writer *writer);
 int segment_end(struct trace_writer *writer);
+int segment_write_head(struct trace_writer *writer, uint32_t first_segment);
+int segment_write_index(struct trace_writer *writer);
 int segment_write_strings(struct trace_writer *writer);
 int segment_write_entities(struct trace_writer *writer);
 uint32_t segment_local_string(void *writer, uint32_t id);
@@ -249,11 +260,15 @@ void reserve_release(struct trace_writer *writer);
 
 /* content.c: copies contents that are still referred to from segments below first_segment. */
 int content_carry(struct trace_writer *writer, uint32_t first_segment);
+/* Copies the contents of segments below first_segment to the end of another file. */
+int content_copy(struct trace_writer *writer, uint32_t first_segment, struct trace_writer *target);
 
 /* shorten.c: is_due: whether the file is so large that segments must be dropped; plan: returns the
  * first segment to keep; step: copies about `budget` bytes. */
 bool shorten_is_due(const struct trace_writer *writer);
 uint32_t shorten_plan(const struct trace_writer *writer);
 void shorten_start(struct trace_writer *writer);
+/* Moves the kept segments of a ring to the start of the file. */
+int shorten_close_ring(struct trace_writer *writer);
 int shorten_step(struct trace_writer *writer, uint64_t budget);
 void shorten_fini(struct trace_writer *writer);

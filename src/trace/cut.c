@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * trace/cut.c - copy the newest segments of a file that is being written into a trace of its own
+ *
+ * Runs in:  the recorder, in the thread of the writer
+ * Gets:     a writer and a time; gives a complete trace file
+ * Owns:     the new file until it is complete
+ * Fails:    -errno with the path of the new file in the chain; the writer goes on in any case
+ *
+ * How:      the new file begins with a segment head that drops all earlier segments, and with the
+ *           contents of code objects from these. The bytes of the kept segments follow as they are:
+ *           a segment stands alone, and its index counts backwards. An END lists the indices.
+ *
+ * Why in steps: 30 s of a busy program are 300 MB. While they are copied nobody reads the rings, so
+ *           the recorder copies a few MB in each round.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/error.h"
+#include "base/io.h"
+#include "trace/writer_private.h"
+
+enum { BUFFER_BYTES = 1 << 20 };
+
+struct trace_cutting {
+	struct trace_writer *writer; /* borrowed */
+	struct trace_writer *target; /* owned */
+	struct trace_cut cut;
+	uint64_t source, end; /* offsets in the writer's file */
+	uint64_t sequence;    /* of the writer's last chunk */
+	uint8_t *buffer;      /* owned */
+	/* The indices of the copied segments, with their offsets in the new file; owned. */
+	struct index_place *indices;
+	size_t indices_count;
+	bool has_index;
+};
+
+/* Sets the end of the host's row, or removes it. The row with an end goes into the last segment of
+ * the cut, which is then a finished recording; the next segment has the row without it. */
+static void end_host(struct trace_writer *writer, uint64_t end_ns)
+{
+	const struct entity_table *hosts = &writer->entities.tables[EVENT_HOST];
+
+	for (uint32_t i = 0; i < hosts->count; i++) {
+		struct event_host row = ((const struct event_host *)hosts->rows)[i];
+
+		row.end_ns = end_ns;
+		trace_writer_entity(writer, EVENT_HOST, &row);
+	}
+}
+
+/* The segment in which the cut begins: an index into the list. */
+static size_t find_first(const struct trace_writer *writer, const struct trace_cut *cut)
+{
+	const struct segment_list *segments = &writer->segments;
+	size_t first = 0;
+
+	while (first + 1 < segments->count &&
+	       (segments->items[first + 1].begin_ns <= cut->from_ns ||
+		segments->items[first].number < cut->first_segment))
+		first++;
+	return first;
+}
+
+static int end_segment(struct trace_writer *writer, uint64_t now_ns)
+{
+	int error;
+
+	trace_writer_flush_all(writer, now_ns);
+	writer->now_ns = now_ns;
+	error = segment_begin(writer);
+	if (error)
+		return error;
+	end_host(writer, now_ns);
+	error = segment_write_needed(writer);
+	return error ? error : segment_end(writer);
+}
+
+/* The head and the contents of the new file, with an index of their own. */
+static int write_start(struct trace_cutting *cutting, const struct trace_segment *first)
+{
+	struct trace_writer *target = cutting->target;
+	int error;
+
+	target->segments.present = first->number;
+	target->now_ns = first->begin_ns;
+	error = segment_write_head(target, first->number);
+	if (!error)
+		error = content_copy(cutting->writer, first->number, target);
+	return error ? error : segment_write_index(target);
+}
+
+static int note_indices(struct trace_cutting *cutting)
+{
+	const struct writer_index *index = &cutting->writer->index;
+	const uint64_t base = cutting->target->file.size - cutting->source;
+
+	cutting->has_index = !index->is_incomplete;
+	cutting->indices = calloc(index->written_count + 1, sizeof(*cutting->indices));
+	if (!cutting->indices)
+		return -ENOMEM;
+	for (size_t i = 0; i < index->written_count; i++) {
+		struct index_place place = index->written[i];
+
+		if (place.offset < cutting->source)
+			continue;
+		place.offset += base;
+		cutting->indices[cutting->indices_count++] = place;
+	}
+	return 0;
+}
+
+static int start_copy(struct trace_cutting *cutting, uint64_t now_ns)
+{
+	struct trace_writer *writer = cutting->writer;
+	const struct trace_segment *first;
+	int error = end_segment(writer, now_ns);
+
+	if (error)
+		return error;
+	first = &writer->segments.items[find_first(writer, &cutting->cut)];
+	cutting->source = first->offset;
+	cutting->end = writer->file.size;
+	cutting->sequence = writer->sequence;
+	cutting->cut.from_ns = first->begin_ns;
+	cutting->cut.to_ns = now_ns;
+	cutting->cut.first_segment = first->number;
+	cutting->cut.last_segment = writer->segments.present;
+	writer->segments.pinned = first->number;
+	error = write_start(cutting, first);
+	if (!error)
+		error = note_indices(cutting);
+	/* the next segment begins where this cut ends */
+	end_host(writer, 0);
+	segment_begin(writer);
+	return error;
+}
+
+static bool can_cut(const struct trace_writer *writer)
+{
+	const struct trace_writer_options *options = &writer->options;
+
+	return writer->file.is_regular &&
+	       (options->is_ring || (!options->keep_ns && !options->max_bytes));
+}
+
+int trace_cut_start(struct trace_writer *writer, uint64_t now_ns, const char *path,
+		    const struct trace_cut *cut, struct trace_cutting **ret_cutting)
+{
+	const struct trace_writer_options options = {.level = writer->options.level,
+						     .only_traces = true};
+	struct trace_cutting *cutting;
+	int error;
+
+	if (writer->segments.pinned || writer->shortening.is_active)
+		return error_set(-EBUSY, "'%s': the recording is being copied or moved", path);
+	if (!can_cut(writer))
+		return error_set(-EOPNOTSUPP, "'%s': no part can be cut out of this recording",
+				 path);
+	cutting = calloc(1, sizeof(*cutting));
+	if (!cutting)
+		return error_set(-ENOMEM, "create '%s': out of memory", path);
+	cutting->writer = writer;
+	cutting->cut = *cut;
+	cutting->buffer = malloc(BUFFER_BYTES);
+	error = cutting->buffer ? writer_new(path, &options, &cutting->target) : -ENOMEM;
+	if (!error)
+		error = writer_empty_file(cutting->target);
+	if (!error)
+		error = start_copy(cutting, now_ns);
+	if (error) {
+		trace_cut_abandon(cutting);
+		return error;
+	}
+	*ret_cutting = cutting;
+	return 0;
+}
+
+void trace_cut_abandon(struct trace_cutting *cutting)
+{
+	if (!cutting)
+		return;
+	cutting->writer->segments.pinned = 0;
+	if (cutting->target)
+		trace_writer_abandon(cutting->target);
+	free(cutting->indices);
+	free(cutting->buffer);
+	free(cutting);
+}
+
+static int copy_part(struct trace_cutting *cutting, size_t size)
+{
+	struct writer_file *file = &cutting->target->file;
+	int error = pread_all(cutting->writer->file.fd, cutting->buffer, size, cutting->source);
+
+	if (!error)
+		error = pwrite_all(file->fd, cutting->buffer, size, file->size);
+	if (error)
+		return error_set(error, "write '%s': %s", file->path, strerror(-error));
+	file->size += size;
+	cutting->source += size;
+	return 0;
+}
+
+/* Adds the indices of the copied segments and the END. */
+static int write_end(struct trace_cutting *cutting)
+{
+	struct trace_writer *target = cutting->target;
+	struct writer_index *index = &target->index;
+
+	index->is_incomplete |= !cutting->has_index;
+	target->sequence = cutting->sequence;
+	target->segments.present = cutting->cut.last_segment;
+	if (array_grow(index->written, index->written_capacity,
+		       index->written_count + cutting->indices_count))
+		return -ENOMEM;
+	for (size_t i = 0; i < cutting->indices_count; i++)
+		index->written[index->written_count++] = cutting->indices[i];
+	return segment_write_end(target);
+}
+
+static int finish_cut(struct trace_cutting *cutting, struct trace_cut *ret_cut)
+{
+	struct trace_writer *target = cutting->target;
+	int error = write_end(cutting);
+
+	if (error)
+		return error;
+	cutting->cut.bytes = target->file.size;
+	if (ret_cut)
+		*ret_cut = cutting->cut;
+	/* complete: the file stays when the writer is freed */
+	writer_release(target);
+	cutting->target = NULL;
+	trace_cut_abandon(cutting);
+	return 1;
+}
+
+int trace_cut_step(struct trace_cutting *cutting, uint64_t bytes, struct trace_cut *ret_cut)
+{
+	int result = 0;
+
+	while (!result && bytes && cutting->source < cutting->end) {
+		uint64_t size = cutting->end - cutting->source;
+
+		size = size < bytes ? size : bytes;
+		size = size < BUFFER_BYTES ? size : BUFFER_BYTES;
+		result = copy_part(cutting, (size_t)size);
+		bytes -= size;
+	}
+	if (!result && cutting->source == cutting->end)
+		result = finish_cut(cutting, ret_cut);
+	if (result < 0)
+		trace_cut_abandon(cutting);
+	return result;
+}
+
+int trace_writer_cut(struct trace_writer *writer, uint64_t now_ns, const char *path,
+		     struct trace_cut *inout_cut)
+{
+	struct trace_cutting *cutting;
+	int error = trace_cut_start(writer, now_ns, path, inout_cut, &cutting);
+
+	if (!error)
+		error = trace_cut_step(cutting, UINT64_MAX, inout_cut);
+	return error < 0 ? error : 0;
+}

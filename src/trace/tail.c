@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * trace/tail.c - find the segments of a file that is still being written, and read the newest ones
+ *
+ * Runs in:  our own process: duet top, the agent's endpoints, the watcher of triggers
+ * Gets:     a descriptor; the bytes are untrusted
+ * Gives:    the last segments as a trace in memory
+ * Owns:     the descriptor, a buffer, the list of segments
+ * Fails:    -errno; a chunk that is not complete yet is read with the next update
+ * Why the whole file is read once: the head of a chunk names its kind, and heads are 20 KB apart.
+ *           Reading everything costs 0.1 ms per MB from the page cache.
+ */
+#include "trace/tail.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "event/event.h"
+#include "trace/chunk.h"
+#include "trace/format.h"
+#include "trace/segment_head.h"
+
+#define BUFFER_BYTES ((size_t)TRACE_MESSAGE_LIMIT + 16)
+
+struct tail_segment {
+	struct segment_head head;
+	uint64_t offset;
+};
+
+struct trace_tail {
+	int fd;
+	uint64_t offset; /* of the next chunk */
+	uint64_t size;   /* of the file at the last update */
+	uint64_t newest_ns;
+	uint32_t first; /* lower segments are dropped */
+	bool has_ended;
+	struct tail_segment *segments;
+	size_t capacity, count;
+	uint8_t *buffer; /* BUFFER_BYTES from buffer_offset on */
+	uint64_t buffer_offset;
+	size_t buffer_size;
+};
+
+int trace_tail_new(int fd, struct trace_tail **ret_tail)
+{
+	struct trace_tail *tail = calloc(1, sizeof(*tail));
+
+	if (tail)
+		tail->buffer = malloc(BUFFER_BYTES);
+	if (!tail || !tail->buffer) {
+		free(tail);
+		close(fd);
+		return -ENOMEM;
+	}
+	tail->fd = fd;
+	*ret_tail = tail;
+	return 0;
+}
+
+void trace_tail_free(struct trace_tail *tail)
+{
+	if (!tail)
+		return;
+	close(tail->fd);
+	free(tail->segments);
+	free(tail->buffer);
+	free(tail);
+}
+
+static void start_anew(struct trace_tail *tail)
+{
+	tail->offset = tail->newest_ns = 0;
+	tail->first = 0;
+	tail->count = tail->buffer_size = 0;
+	tail->has_ended = false;
+}
+
+/* Returns the bytes from the present offset on, at least `wanted` of them; NULL: there are fewer.
+ */
+static const uint8_t *view(struct trace_tail *tail, size_t wanted, size_t *ret_size)
+{
+	uint64_t end = tail->buffer_offset + tail->buffer_size, left = tail->size - tail->offset;
+
+	if (wanted > left)
+		return NULL;
+	if (tail->offset < tail->buffer_offset || tail->offset + wanted > end) {
+		tail->buffer_offset = tail->offset;
+		tail->buffer_size = left < BUFFER_BYTES ? (size_t)left : BUFFER_BYTES;
+		if (pread_all(tail->fd, tail->buffer, tail->buffer_size, tail->offset)) {
+			tail->buffer_size = 0;
+			return NULL;
+		}
+		end = tail->buffer_offset + tail->buffer_size;
+	}
+	*ret_size = (size_t)(end - tail->offset);
+	return tail->buffer + (tail->offset - tail->buffer_offset);
+}
+
+/* ---- chunks ---- */
+
+static int add_segment(struct trace_tail *tail, const uint8_t *message, size_t size)
+{
+	struct tail_segment segment = {.offset = tail->offset};
+	size_t dropped = 0;
+
+	if (segment_head_read(message, size, &segment.head))
+		return 0;
+	if (segment.head.first_segment > tail->first)
+		tail->first = segment.head.first_segment;
+	/* a second head of a segment only drops others */
+	if (!tail->count || tail->segments[tail->count - 1].head.number != segment.head.number) {
+		if (segment.head.begin_ns > tail->newest_ns)
+			tail->newest_ns = segment.head.begin_ns;
+		if (array_append(tail->segments, tail->capacity, tail->count, segment))
+			return -ENOMEM;
+	}
+	while (dropped < tail->count && tail->segments[dropped].head.number < tail->first)
+		dropped++;
+	tail->count -= dropped;
+	memmove(tail->segments, tail->segments + dropped, tail->count * sizeof(*tail->segments));
+	return 0;
+}
+
+static int note_chunk(struct trace_tail *tail, const uint8_t *message, size_t size)
+{
+	struct chunk_head head;
+
+	tail->has_ended = false;
+	if (chunk_head(message, size, &head))
+		return 0;
+	if (head.kind == TRACE_SEGMENT)
+		return add_segment(tail, message, size);
+	tail->has_ended = head.kind == TRACE_END;
+	if (head.kind < EVENT_KIND_COUNT && head.kind != EVENT_CLOCK_PAIR &&
+	    head.kind > EVENT_ENTITY_LAST && head.clock == CLOCK_ID_MONOTONIC &&
+	    !(head.flags & (TRACE_BY_SEEN | TRACE_REPEATED)) && head.last > tail->newest_ns)
+		tail->newest_ns = head.last;
+	return 0;
+}
+
+/* Skips a hole or zero bytes; false: no data follow. */
+static bool skip_zeros(struct trace_tail *tail)
+{
+	off_t data = lseek(tail->fd, (off_t)tail->offset, SEEK_DATA);
+	size_t size;
+	const uint8_t *at;
+
+	if (data > (off_t)tail->offset)
+		tail->offset = (uint64_t)data;
+	while (tail->offset < tail->size && (at = view(tail, 1, &size)) != NULL) {
+		const uint8_t *end = at + size;
+
+		while (at < end && !*at)
+			at++;
+		tail->offset += size - (size_t)(end - at);
+		if (at < end)
+			return true;
+	}
+	return false;
+}
+
+/* Reads the next chunk. Returns 1; 0: it is not complete; -EBADMSG: there is none here. */
+static int read_chunk(struct trace_tail *tail)
+{
+	size_t size = 0, available, before;
+	const uint8_t *at = view(tail, 1, &available);
+	int error;
+
+	if (!at)
+		return 0;
+	if (!*at)
+		return skip_zeros(tail);
+	before = chunk_length(at, at + available, &size);
+	if (!before)
+		return available < 5 ? 0 : -EBADMSG;
+	at = view(tail, before + size, &available);
+	if (!at)
+		return 0;
+	if (!chunk_has_prefix(at + before, size))
+		return -EBADMSG;
+	error = note_chunk(tail, at + before, size);
+	tail->offset += before + size;
+	return error ? error : 1;
+}
+
+/* Whether the newest segment is still where it was. */
+static bool is_in_place(struct trace_tail *tail)
+{
+	const struct tail_segment *last;
+	uint8_t bytes[128];
+	struct segment_head head;
+	size_t size = 0, before;
+	ssize_t count;
+
+	if (!tail->count)
+		return true;
+	last = &tail->segments[tail->count - 1];
+	count = pread(tail->fd, bytes, sizeof(bytes), (off_t)last->offset);
+	before = count > 0 ? chunk_length(bytes, bytes + count, &size) : 0;
+	return before && before + size <= (size_t)count &&
+	       !segment_head_read(bytes + before, size, &head) && head.number == last->head.number;
+}
+
+int trace_tail_update(struct trace_tail *tail)
+{
+	struct stat status;
+	int result;
+
+	if (fstat(tail->fd, &status))
+		return -errno;
+	if ((uint64_t)status.st_size < tail->offset || !is_in_place(tail))
+		start_anew(tail);
+	tail->size = (uint64_t)status.st_size;
+	tail->buffer_size = 0;
+	do
+		result = read_chunk(tail);
+	while (result > 0);
+	/* The file was damaged, or moved during the reading: the next update starts anew. */
+	if (result == -EBADMSG)
+		start_anew(tail);
+	return result == -EBADMSG ? 0 : result;
+}
+
+uint64_t trace_tail_newest_ns(const struct trace_tail *tail)
+{
+	return tail->newest_ns;
+}
+
+bool trace_tail_has_ended(const struct trace_tail *tail)
+{
+	return tail->has_ended;
+}
+
+/* A writer holds a lock on its file until it ends. */
+bool trace_tail_is_abandoned(const struct trace_tail *tail)
+{
+	if (flock(tail->fd, LOCK_SH | LOCK_NB))
+		return false;
+	flock(tail->fd, LOCK_UN);
+	return true;
+}
+
+/* The segment to begin with: an index into the list. */
+static size_t find_first(const struct trace_tail *tail, uint64_t from_ns, uint64_t max_bytes)
+{
+	size_t first = 0;
+
+	while (first + 1 < tail->count && (tail->segments[first + 1].head.begin_ns <= from_ns ||
+					   tail->offset - tail->segments[first].offset > max_bytes))
+		first++;
+	return first;
+}
+
+int trace_tail_read(struct trace_tail *tail, uint64_t from_ns, uint64_t max_bytes,
+		    uint8_t **ret_bytes, size_t *ret_size)
+{
+	struct segment_head head;
+	auto_free uint8_t *bytes = NULL;
+	uint64_t offset;
+	size_t size, start;
+	int error;
+
+	if (!tail->count)
+		return -ENODATA;
+	offset = tail->segments[find_first(tail, from_ns, max_bytes)].offset;
+	head = tail->segments[find_first(tail, from_ns, max_bytes)].head;
+	head.first_segment = head.number;
+	size = (size_t)(tail->offset - offset);
+	bytes = malloc(SEGMENT_HEAD_BYTES + size);
+	if (!bytes)
+		return -ENOMEM;
+	error = segment_head_write(&head, bytes, &start);
+	if (!error)
+		error = pread_all(tail->fd, bytes + start, size, offset);
+	if (error)
+		return error;
+	*ret_bytes = take_ptr(bytes);
+	*ret_size = start + size;
+	return 0;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * trace/tail.h - find the segments of a file that is still being written, and read the newest ones
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct trace_tail;
+
+/* Takes ownership of fd, a descriptor of the file that can be read at any offset. Errors: -ENOMEM;
+ * fd is closed then. */
+int trace_tail_new(int fd, struct trace_tail **ret_tail);
+void trace_tail_free(struct trace_tail *tail); /* NULL-safe */
+
+/* Finds the chunks that were added since the last call. If the file was replaced or its chunks
+ * have moved, all are found anew. Errors: -errno. */
+int trace_tail_update(struct trace_tail *tail);
+
+/* Latest time, CLOCK_MONOTONIC, of a segment's start or of a row whose time is of that clock; 0:
+ * none. */
+uint64_t trace_tail_newest_ns(const struct trace_tail *tail);
+/* The file ends with the index of a finished recording. */
+bool trace_tail_has_ended(const struct trace_tail *tail);
+/* No writer has the file open. */
+bool trace_tail_is_abandoned(const struct trace_tail *tail);
+
+/* Copies the segments from the last one that starts at or before from_ns on, as a trace that
+ * trace_reader_open_memory reads; the caller frees it. Contents of code objects in earlier segments
+ * are missing. Older segments are left out if there are more than max_bytes. Errors: -ENODATA: the
+ * file has no segment; -ENOMEM, -errno. */
+int trace_tail_read(struct trace_tail *tail, uint64_t from_ns, uint64_t max_bytes,
+		    uint8_t **ret_bytes, size_t *ret_size);
