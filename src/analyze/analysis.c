@@ -257,7 +257,7 @@ static int close_accounts(struct sweep *sweep)
 {
 	struct analysis *analysis = sweep->analysis;
 	uint64_t to = analysis->to_ns;
-	bool ends_early = !analysis->is_live && analysis_ends_early(analysis);
+	bool ends_early = !sweep->options->arrived_ns && analysis_ends_early(analysis);
 
 	find_counted(sweep);
 	for (size_t i = 0; i <= analysis->devices_count; i++) {
@@ -319,8 +319,7 @@ static void find_window(struct sweep *sweep, const struct analysis_options *opti
 		analysis->host = NULL;
 	model_window(analysis->model, sweep->order, &analysis->begin_ns, &analysis->end_ns);
 	analysis->dropped_before_ns = model_dropped_ns(analysis->model);
-	analysis->is_live = options->arrived_ns != 0;
-	if (analysis->is_live)
+	if (options->arrived_ns)
 		analysis->end_ns = larger(analysis->begin_ns, options->arrived_ns);
 	analysis->from_ns = analysis->begin_ns;
 	analysis->to_ns = analysis->end_ns;

@@ -653,7 +653,6 @@ struct analysis {
 	/* If older segments were dropped (--keep, --max-size): time from the start of the recording
 	 * to begin_ns; 0: none were dropped */
 	uint64_t dropped_before_ns;
-	bool is_live;    /* the recording goes on: analysis_options.arrived_ns */
 	bool has_window; /* --from or --to was given: tables hold only rows that overlap it */
 	const struct event_host *host; /* NULL: the trace has no host row */
 

@@ -75,7 +75,7 @@ struct live_metric {
 	double mean, max, last;
 };
 
-/* Where the idle time or the busy time comes from: one launching call path. */
+/* Busy time and idle time of one launching call path. */
 struct live_stack {
 	uint32_t device, process;
 	char *text;   /* owned; frames, root first, separated by ";" */

@@ -12,7 +12,7 @@
  *           a segment stands alone, and its index counts backwards. An END lists the indices.
  *
  * Why in steps: 30 s of a busy program are 300 MB. While they are copied nobody reads the rings, so
- *           the recorder copies a few MB in each round.
+ *           the copies a few MB in each round.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -31,7 +31,7 @@ struct trace_cutting {
 	struct trace_writer *target; /* owned */
 	struct trace_cut cut;
 	uint64_t source, end; /* offsets in the writer's file */
-	uint64_t sequence;    /* of the writer's last chunk */
+	uint64_t sequence;    /* number of the writer's last chunk */
 	uint8_t *buffer;      /* owned */
 	/* The indices of the copied segments, with their offsets in the new file; owned. */
 	struct index_place *indices;

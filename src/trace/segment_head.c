@@ -5,7 +5,7 @@
  * Runs in:  our own process: the recorder, and commands that follow its file
  * Gets:     a head, or the bytes of a message; gives the other
  * Owns:     nothing
- * Fails:    -EBADMSG for bytes that are no intact head; -ENOMEM
+ * Fails:    -EBADMSG for other or damaged bytes; -ENOMEM
  * Why first_segment: a head drops all segments with lower numbers, which makes any part of a file a
  *           complete recording that starts with that segment.
  */
