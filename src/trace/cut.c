@@ -11,8 +11,8 @@
  *           contents of code objects from these. The bytes of the kept segments follow as they are:
  *           a segment stands alone, and its index counts backwards. An END lists the indices.
  *
- * Why in steps: 30 s of a busy program are 300 MB. While they are copied nobody reads the rings, so
- *           the copies a few MB in each round.
+ * Why in steps: 30 s of a busy program are 300 MB. The recorder reads no rings while it copies, so
+ *           it copies a few MB in each round.
  */
 #include <errno.h>
 #include <stdlib.h>

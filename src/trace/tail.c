@@ -36,7 +36,7 @@ struct tail_segment {
 
 struct trace_tail {
 	int fd;
-	uint64_t offset; /* where the next chunk starts */
+	uint64_t offset; /* the next chunk starts here */
 	uint64_t size;   /* file size at the last update */
 	uint64_t newest_ns;
 	uint32_t first; /* lower segments are dropped */
