@@ -369,8 +369,9 @@ void process_adopt(struct processes *processes, uint32_t pid, struct event_proce
 {
 	struct process *process = processes_find(processes, pid);
 
-	/* A process that is adopted already has called exec since. */
-	if (!process || process->is_adopted)
+	/* A process that is adopted already has called exec since, unless its guest was attached to
+	 * another recorder. */
+	if (!process || (process->is_adopted && !process->is_fed))
 		process = processes_begin(processes, pid, ret_row->begin_ns);
 	if (!process || !process->is_described) {
 		ret_row->id = ++processes->recording->last_process;
@@ -380,8 +381,11 @@ void process_adopt(struct processes *processes, uint32_t pid, struct event_proce
 	}
 	if (!process)
 		return;
+	if (process->is_fed)
+		ret_row->guest_begin_ns = process->row.guest_begin_ns;
 	process->row = *ret_row;
 	process->is_described = process->is_adopted = true;
+	process->is_fed = false;
 }
 
 void process_abandon(struct processes *processes, const struct event_process *row)

@@ -59,6 +59,7 @@ struct process {
 	struct event_process row;
 	uint32_t references;
 	bool is_described, is_adopted; /* as for a thread */
+	bool is_fed; /* its rows come from another recorder, to which its guest is attached */
 	bool has_ended, is_looked_at;
 	bool is_new_image; /* after an exec, until code is mapped */
 	bool is_unwatched; /* still running, but events of it are no longer reported */

@@ -16,10 +16,10 @@
  */
 #include "inject/guest.h"
 #include "inject/libraries.h"
+#include "inject/lock.h"
 
 #include <errno.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,9 +48,7 @@ enum {
 	CALLS_BETWEEN_CLAIMS = 1000,
 	/* Exit handlers: the C library has room for 32 without an allocation. After these */
 	EXIT_HOOKS_FIRST = 8,
-	EXIT_HOOKS_MAX = 4096,  /* … one for each time that libraries were loaded: 128 KiB */
-	LOCK_PATIENCE_MS = 1000 /* after this the record that the lock protects is lost, and counted
-				 */
+	EXIT_HOOKS_MAX = 4096 /* … one for each time that libraries were loaded: 128 KiB */
 };
 
 struct guest_page guest_page;
@@ -96,48 +94,6 @@ void guest_init(const struct guest_backend *backend)
 	guest.backend = *backend;
 	handshake_read_environment(&guest.environment);
 	guest.talks = getenv("DUET_DEBUG") != NULL;
-}
-
-/* Returns the calling thread's id, never 0. In a child, the thread that forked keeps its id. */
-static uint32_t own_id(void)
-{
-	return (uint32_t)((uintptr_t)&guest_patience >> 2) | 1;
-}
-
-/* A preempted holder comes back when the scheduler lets it. Yielding is not enough if many threads
- * run (5 of 38 commands were lost with 8 threads on 2 busy cores), so the others sleep. A holder
- * that this signal handler interrupted on the same thread never comes back; the lock records its
- * owner to detect that. */
-bool guest_lock(struct guest_lock *lock)
-{
-	static const struct timespec nap = {0, 50000};
-	const int saved = errno;
-	const uint32_t self = own_id();
-	uint64_t end_ms = 0;
-
-	for (uint32_t tries = 1;; tries++) {
-		uint32_t holder = 0;
-
-		if (atomic_compare_exchange_weak_explicit(&lock->taken, &holder, self,
-							  memory_order_acquire,
-							  memory_order_relaxed))
-			return true;
-		if (holder == self)
-			return false;
-		if (tries % 50 != 0)
-			continue;
-		if (tries <= 200) {
-			sched_yield();
-			continue;
-		}
-		if (!end_ms)
-			end_ms = ring_now_ms() + LOCK_PATIENCE_MS;
-		else if (ring_now_ms() >= end_ms)
-			return false;
-		/* A raw system call: a thread may be cancelled in the library's function. */
-		syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &nap, NULL);
-		errno = saved;
-	}
 }
 
 /* Prints only if DUET_DEBUG is set: a guest is otherwise silent. */
@@ -382,7 +338,7 @@ static void on_exit_of_process(void)
 {
 	if (atomic_exchange(&guest_exit_begun, true))
 		return;
-	atomic_store(&guest.exiting, own_id());
+	atomic_store(&guest.exiting, lock_own_id());
 	atomic_store(&guest.exiting_pid, (uint32_t)getpid());
 	if (is_recording() && guest.backend.at_exit)
 		guest.backend.at_exit();
@@ -416,7 +372,7 @@ void guest_hook_exit(void)
 static void forget_exit(void)
 {
 	if (atomic_load(&guest_exit_begun) &&
-	    (atomic_load(&guest.exiting) == own_id() ||
+	    (atomic_load(&guest.exiting) == lock_own_id() ||
 	     atomic_load(&guest.exiting_pid) == (uint32_t)getpid()))
 		return;
 	atomic_store(&guest_exit_begun, false);
@@ -528,9 +484,28 @@ struct moment {
 	uint64_t clocks[RING_CLOCK_TSC + 1];
 };
 
+/* A recorder of other processes has refused this one. The next machine-wide recorder may want it. A
+ * recorder that did not answer is not passed over: each one would cost the call a wait. */
+static bool try_further(uint32_t number, uint32_t max_ms)
+{
+	bool attached = false;
+
+	while (!attached && ++number <= SESSION_ANY_NAMES && !guest.stalls &&
+	       atomic_load(&guest_page.mode) != GUEST_OFF) {
+		int fd = handshake_connect_any(number);
+
+		if (fd < 0)
+			break;
+		attached = shake_hands(fd, max_ms);
+		close(fd);
+	}
+	return attached;
+}
+
 static bool attach(uint32_t max_ms, struct moment *ret_begin)
 {
 	bool attached;
+	uint32_t number;
 	int fd;
 
 	if (getauxval(AT_SECURE)) {
@@ -544,8 +519,9 @@ static bool attach(uint32_t max_ms, struct moment *ret_begin)
 		return false;
 	}
 	fd = handshake_connect(guest.environment.names);
+	number = fd < 0 ? 1 : SESSION_ANY_NAMES;
 	if (fd < 0)
-		fd = handshake_connect_any();
+		fd = handshake_connect_any(1);
 	if (fd < 0) {
 		debug("idle: no recorder");
 		return false;
@@ -555,6 +531,8 @@ static bool attach(uint32_t max_ms, struct moment *ret_begin)
 			ret_begin->clocks[clock] = ring_now(clock);
 	attached = shake_hands(fd, max_ms);
 	close(fd);
+	if (!attached)
+		attached = try_further(number, max_ms);
 	debug(attached ? "attached" : "idle: the recorder gave no rings");
 	return attached;
 }

@@ -101,8 +101,9 @@ void handle_hang_up(struct duet *duet)
 		atomic_store(&duet->missed[i], 0);
 }
 
+/* any: number of the machine-wide recorder to try if the environment names none; 0: none. */
 static int say_hello(struct duet *duet, const struct handshake_environment *environment,
-		     bool is_any)
+		     uint32_t any)
 {
 	char name[OPEN_HANDLES_NAME_BYTES];
 	struct stat about;
@@ -110,9 +111,9 @@ static int say_hello(struct duet *duet, const struct handshake_environment *envi
 
 	if (!handshake_may_use_sockets(environment))
 		return -EACCES;
-	fd = handshake_connect(environment->names);
-	if (fd < 0 && is_any)
-		fd = handshake_connect_any();
+	fd = any > 1 ? -1 : handshake_connect(environment->names);
+	if (fd < 0 && any)
+		fd = handshake_connect_any(any);
 	if (fd < 0)
 		return -ECONNREFUSED;
 	open_handles_name(duet->place, name);
@@ -129,10 +130,18 @@ int handle_attach(struct duet *duet, const struct handshake_environment *environ
 		  uint32_t wait_ms)
 {
 	struct handshake_rings rings;
-	int error = is_open(&duet->hello) ? 0 : say_hello(duet, environment, is_any);
+	uint32_t any = is_any;
+	int error = is_open(&duet->hello) ? 0 : say_hello(duet, environment, any);
 
 	if (!error)
 		error = handshake_rings_open(duet->hello.fd, wait_ms, &rings);
+	/* a recorder of other processes refuses; the next one may record this one */
+	while (error == -ENODATA && any && ++any <= SESSION_ANY_NAMES) {
+		handle_hang_up(duet);
+		error = say_hello(duet, environment, any);
+		if (!error)
+			error = handshake_rings_open(duet->hello.fd, wait_ms, &rings);
+	}
 	if (error == -ETIMEDOUT)
 		return error;
 	if (!error)

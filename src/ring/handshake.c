@@ -165,13 +165,16 @@ int handshake_connect(const char *names)
 	return -1;
 }
 
-int handshake_connect_any(void)
+int handshake_connect_any(uint32_t number)
 {
 	uid_t uids[2] = {geteuid(), 0};
 
 	for (int i = 0; i < (uids[0] == 0 ? 1 : 2); i++) {
 		char name[64];
-		int length = snprintf(name, sizeof(name), SESSION_ANY, (unsigned)uids[i]);
+		int length = number == 1
+				     ? snprintf(name, sizeof(name), SESSION_ANY, (unsigned)uids[i])
+				     : snprintf(name, sizeof(name), SESSION_ANY_FURTHER,
+						(unsigned)uids[i], number);
 		int fd = connect_to(name, (size_t)length);
 
 		if (fd >= 0)

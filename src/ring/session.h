@@ -50,6 +50,11 @@
 #define SESSION_SECCOMP_VARIABLE "DUET_SECCOMP"
 /* "@" and a printf format for the uid */
 #define SESSION_ANY              "@duet-any-%u"
+/* Further machine-wide recorders: the uid, and 2 to SESSION_ANY_NAMES. A guest tries the next one
+ * if a recorder refuses it, because it may record other processes. */
+#define SESSION_ANY_FURTHER      "@duet-any-%u.%u"
+
+enum { SESSION_ANY_NAMES = 4 };
 
 /* Results of the guest's entry function. */
 enum session_entered {

@@ -40,7 +40,7 @@
 #define TARGET_NUMBER
 #define TARGET_TEXT
 #define TARGET_TIME
-#define TARGET_STACK
+#define TARGET_STACK .is_stack = true
 #define TARGET_NEXT
 #define TARGET_NAME(function)
 #define TARGET_TEXT_OF(function)

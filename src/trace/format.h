@@ -52,6 +52,7 @@ struct trace_column {
 	uint8_t reference;
 	bool is_signed;      /* sint64: zigzag */
 	bool is_alternative; /* second encoding of the column before; the shorter is written */
+	bool is_stack;       /* id of a stack */
 	uint8_t target;  /* enum event_kind of the rows whose ids the values are; 0: not an id */
 	uint16_t offset; /* in the row */
 	uint16_t reference_offset; /* FROM_FIELD: offset of an earlier field of that type */

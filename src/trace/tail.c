@@ -258,30 +258,68 @@ static size_t find_first(const struct trace_tail *tail, uint64_t from_ns, uint64
 	return first;
 }
 
-int trace_tail_read(struct trace_tail *tail, uint64_t from_ns, uint64_t max_bytes,
-		    uint8_t **ret_bytes, size_t *ret_size)
+/* Copies the bytes from a segment's start to `end`. */
+static int read_range(const struct trace_tail *tail, const struct tail_segment *first, uint64_t end,
+		      uint8_t **ret_bytes, size_t *ret_size)
 {
-	struct segment_head head;
-	auto_free uint8_t *bytes = NULL;
-	uint64_t offset;
-	size_t size, start;
+	struct segment_head head = first->head;
+	const size_t size = (size_t)(end - first->offset);
+	auto_free uint8_t *bytes = malloc(SEGMENT_HEAD_BYTES + size);
+	size_t start;
 	int error;
 
-	if (!tail->count)
-		return -ENODATA;
-	offset = tail->segments[find_first(tail, from_ns, max_bytes)].offset;
-	head = tail->segments[find_first(tail, from_ns, max_bytes)].head;
-	head.first_segment = head.number;
-	size = (size_t)(tail->offset - offset);
-	bytes = malloc(SEGMENT_HEAD_BYTES + size);
 	if (!bytes)
 		return -ENOMEM;
+	head.first_segment = head.number;
 	error = segment_head_write(&head, bytes, &start);
 	if (!error)
-		error = pread_all(tail->fd, bytes + start, size, offset);
+		error = pread_all(tail->fd, bytes + start, size, first->offset);
 	if (error)
 		return error;
 	*ret_bytes = take_ptr(bytes);
 	*ret_size = start + size;
 	return 0;
+}
+
+int trace_tail_read(struct trace_tail *tail, uint64_t from_ns, uint64_t max_bytes,
+		    uint8_t **ret_bytes, size_t *ret_size)
+{
+	if (!tail->count)
+		return -ENODATA;
+	return read_range(tail, &tail->segments[find_first(tail, from_ns, max_bytes)], tail->offset,
+			  ret_bytes, ret_size);
+}
+
+/* The end of a segment's bytes. */
+static uint64_t end_of(const struct trace_tail *tail, size_t index)
+{
+	return index + 1 < tail->count ? tail->segments[index + 1].offset : tail->offset;
+}
+
+int trace_tail_read_ended(struct trace_tail *tail, uint32_t after, uint64_t max_bytes,
+			  uint8_t **ret_bytes, size_t *ret_size, uint32_t *ret_last)
+{
+	const size_t ended = tail->count && !tail->has_ended ? tail->count - 1 : tail->count;
+	size_t first = 0, last;
+	int error;
+
+	while (first < ended && tail->segments[first].head.number <= after)
+		first++;
+	if (first == ended)
+		return -ENODATA;
+	for (last = first; last + 1 < ended; last++)
+		if (end_of(tail, last + 1) - tail->segments[first].offset > max_bytes)
+			break;
+	error = read_range(tail, &tail->segments[first], end_of(tail, last), ret_bytes, ret_size);
+	if (!error)
+		*ret_last = tail->segments[last].head.number;
+	return error;
+}
+
+uint32_t trace_tail_present(const struct trace_tail *tail, uint64_t *ret_begin_ns)
+{
+	const struct tail_segment *last = tail->count ? &tail->segments[tail->count - 1] : NULL;
+
+	*ret_begin_ns = last ? last->head.begin_ns : 0;
+	return last ? last->head.number : 0;
 }

@@ -33,3 +33,11 @@ bool trace_tail_is_abandoned(const struct trace_tail *tail);
  * file has no segment; -ENOMEM, -errno. */
 int trace_tail_read(struct trace_tail *tail, uint64_t from_ns, uint64_t max_bytes,
 		    uint8_t **ret_bytes, size_t *ret_size);
+
+/* The same for the segments after `after` that have ended: a later one has begun, or the recording
+ * has ended. At most about max_bytes of them. *ret_last: number of the last one in the copy.
+ * Errors: -ENODATA: there is none yet. */
+int trace_tail_read_ended(struct trace_tail *tail, uint32_t after, uint64_t max_bytes,
+			  uint8_t **ret_bytes, size_t *ret_size, uint32_t *ret_last);
+/* Number of the newest segment, and when it began (CLOCK_MONOTONIC); 0: none. */
+uint32_t trace_tail_present(const struct trace_tail *tail, uint64_t *ret_begin_ns);

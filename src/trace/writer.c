@@ -18,6 +18,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -202,6 +203,8 @@ int writer_new(const char *path, const struct trace_writer_options *options,
 	if (options)
 		writer->options = *options;
 	set_defaults(&writer->options);
+	writer->usual_flush_ns = writer->options.flush_ns;
+	writer->usual_segment_ns = writer->options.segment_ns;
 	chunk_packer_init(&writer->packer, writer->options.level);
 	writer->file.path = strdup(path);
 	writer->segments.first = 1;
@@ -233,6 +236,35 @@ int trace_writer_open(const char *path, const struct trace_writer_options *optio
 	}
 	*ret_writer = writer;
 	return 0;
+}
+
+const char *trace_writer_text(const struct trace_writer *writer, uint32_t id)
+{
+	return string_table_text(&writer->strings, id, NULL);
+}
+
+void trace_writer_set_pace(struct trace_writer *writer, uint64_t flush_ns, uint64_t segment_ns)
+{
+	struct trace_writer_options *options = &writer->options;
+
+	options->flush_ns = writer->usual_flush_ns;
+	if (flush_ns && flush_ns < options->flush_ns)
+		options->flush_ns = flush_ns;
+	options->segment_ns = writer->usual_segment_ns;
+	if (segment_ns && segment_ns < options->segment_ns)
+		options->segment_ns = segment_ns;
+}
+
+int trace_writer_open_again(const struct trace_writer *writer)
+{
+	char path[64];
+	int fd;
+
+	if (!writer->file.is_regular)
+		return -ENOTSUP;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", writer->file.fd);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
 }
 
 uint32_t trace_writer_string(struct trace_writer *writer, const char *text, size_t length)

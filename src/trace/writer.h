@@ -60,6 +60,9 @@ uint32_t trace_writer_string(struct trace_writer *writer, const char *text, size
 uint32_t trace_writer_find_string(const struct trace_writer *writer, const char *text,
 				  size_t length);
 
+/* The text of such an id; "" for 0 and unknown ids. Valid until the next string is added. */
+const char *trace_writer_text(const struct trace_writer *writer, uint32_t id);
+
 /* Ids of a frame and of a stack, new or known, valid for this writer's whole life. The frame's
  * string ids must be this writer's. caller 0: the frame is the outermost. Returns 0 if memory has
  * run out or the caller or frame does not exist. */
@@ -122,6 +125,13 @@ int trace_writer_row(struct trace_writer *writer, enum event_kind kind,
 int trace_writer_flush(struct trace_writer *writer, uint64_t now_ns);
 /* The same for rows of any age. */
 int trace_writer_flush_all(struct trace_writer *writer, uint64_t now_ns);
+
+/* Writes rows and ends segments at least as often as these say while another process follows the
+ * file; 0, 0: as the options say. */
+void trace_writer_set_pace(struct trace_writer *writer, uint64_t flush_ns, uint64_t segment_ns);
+/* Opens the file again, for reading at any offset by another process. Errors: -errno; -ENOTSUP: it
+ * is not a regular file. */
+int trace_writer_open_again(const struct trace_writer *writer);
 
 struct trace_writer_stats {
 	uint64_t rows;      /* written; EVENT_LOSS is not counted */

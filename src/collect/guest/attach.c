@@ -192,9 +192,9 @@ static int listen_abstract(struct attach *attach)
 	return listen_at(name);
 }
 
-/* Sets the error for a machine-wide name that is in use. Connects to the name, because the kernel
- * then reports which process listens there. */
-static int name_taken(const char *name)
+/* Returns the process that listens at a name; pid 0: none answers. The kernel reports it to whoever
+ * connects. */
+static struct ucred holder_of(const char *name)
 {
 	struct sockaddr_un address;
 	socklen_t size = session_address(name, strlen(name), &address), peer_size;
@@ -207,6 +207,14 @@ static int name_taken(const char *name)
 		peer.pid = 0;
 	if (fd >= 0)
 		close(fd);
+	return peer;
+}
+
+/* Sets the error for a machine-wide name that is in use. */
+static int name_taken(const char *name)
+{
+	const struct ucred peer = holder_of(name);
+
 	if (!peer.pid)
 		return error_set(-EADDRINUSE,
 				 "the socket name %s of machine-wide recordings is in use by a "
@@ -214,10 +222,10 @@ static int name_taken(const char *name)
 				 name);
 	if (peer.uid == geteuid())
 		return error_set(-EADDRINUSE,
-				 "another machine-wide recording is running in process %d (duet "
-				 "record -a or -p, or a program that records itself). Only one at "
-				 "a time can be found by the programs of this user; end it first",
-				 (int)peer.pid);
+				 "%d machine-wide recordings are running, the last one in process "
+				 "%d (duet record -a or -p, or programs that record themselves). "
+				 "Programs of this user look for no more; end one of them first",
+				 SESSION_ANY_NAMES, (int)peer.pid);
 	return error_set(
 		-EADDRINUSE,
 		"process %d of user %u uses the socket name %s of machine-wide recordings. It is "
@@ -231,10 +239,46 @@ void attach_init(struct attach *attach)
 		.listeners = {-1, -1, -1}, .folder_fd = -1, .max_descriptors = INT32_MAX};
 }
 
+enum { ANY_NAME_BYTES = 64 };
+
+static const char *any_name(char name[ANY_NAME_BYTES], unsigned int number)
+{
+	if (number == 1)
+		snprintf(name, ANY_NAME_BYTES, SESSION_ANY, (unsigned)geteuid());
+	else
+		snprintf(name, ANY_NAME_BYTES, SESSION_ANY_FURTHER, (unsigned)geteuid(), number);
+	return name;
+}
+
+static void open_any(struct attach *attach, unsigned int number)
+{
+	char name[ANY_NAME_BYTES];
+
+	attach->listeners[2] = open_at(any_name(name, number), false);
+	attach->any_number = attach->listeners[2] < 0 ? 0 : number;
+}
+
+void attach_move_up(struct attach *attach)
+{
+	char name[ANY_NAME_BYTES];
+
+	for (unsigned int number = 1; number < attach->any_number; number++) {
+		int fd = open_at(any_name(name, number), true);
+
+		if (fd < 0)
+			continue;
+		close(attach->listeners[2]);
+		attach->listeners[2] = fd;
+		attach->any_number = number;
+	}
+}
+
 int attach_open(struct attach *attach, bool any, uid_t owner, gid_t group)
 {
 	struct rlimit descriptors;
-	char name[64];
+	char name[ANY_NAME_BYTES];
+	unsigned int number;
+	struct ucred peer;
 
 	attach_init(attach);
 	attach->uid = owner;
@@ -247,10 +291,15 @@ int attach_open(struct attach *attach, bool any, uid_t owner, gid_t group)
 				 strerror(-attach->listeners[1]));
 	if (!any)
 		return 0;
-	snprintf(name, sizeof(name), SESSION_ANY, (unsigned)geteuid());
-	attach->listeners[2] = open_at(name, false);
-	if (attach->listeners[2] == -EADDRINUSE)
-		return name_taken(name);
+	/* Guests go on to the next name only if a recorder that they trust has refused them. */
+	for (number = 1; number <= SESSION_ANY_NAMES; number++) {
+		open_any(attach, number);
+		if (attach->listeners[2] != -EADDRINUSE)
+			break;
+		peer = holder_of(any_name(name, number));
+		if (number == SESSION_ANY_NAMES || !peer.pid || peer.uid != geteuid())
+			return name_taken(name);
+	}
 	if (attach->listeners[2] < 0)
 		return error_set(attach->listeners[2], "cannot open the machine-wide socket: %s",
 				 strerror(-attach->listeners[2]));

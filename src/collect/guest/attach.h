@@ -28,10 +28,11 @@ struct attach {
 	char addresses[256]; /* value of the variable DUET_SESSION */
 	/* Programs of this user are recorded; root's machine-wide recorder records all users. */
 	uid_t uid;
-	int max_descriptors;  /* limit of this process (RLIMIT_NOFILE) */
-	bool is_resting;      /* no descriptor is left; connections wait until attach_resume */
-	uint64_t turned_away; /* connections for which no descriptor was left */
-	uint64_t evicted;     /* silent connections that were closed to make room for others */
+	int max_descriptors;     /* limit of this process (RLIMIT_NOFILE) */
+	bool is_resting;         /* no descriptor is left; connections wait until attach_resume */
+	unsigned int any_number; /* machine-wide name: 1 to SESSION_ANY_NAMES; 0: none */
+	uint64_t turned_away;    /* connections for which no descriptor was left */
+	uint64_t evicted;        /* silent connections that were closed to make room for others */
 	/* Hellos that were read after their guest had ended or stopped waiting. */
 	uint64_t late;
 	/* The first peer of a user whose programs are not recorded; pid 0: there was none. */
@@ -42,9 +43,12 @@ struct attach {
 void attach_init(struct attach *attach);
 
 /* any: listen under the machine-wide name as well. owner: the user that runs the program. Errors:
- * -errno; -EADDRINUSE if another machine-wide recording is running or another process uses its
- * name. */
+ * -errno; -EADDRINUSE if SESSION_ANY_NAMES machine-wide recordings are running or other processes
+ * use their names. */
 int attach_open(struct attach *attach, bool any, uid_t owner, gid_t group);
+/* Takes an earlier machine-wide name that another recorder has left. Guests try the first name
+ * before the others. Call it each second. */
+void attach_move_up(struct attach *attach);
 /* From now on running programs may connect to the machine-wide socket. Each waits in a call until
  * it gets an answer, so the caller must be about to answer. */
 void attach_begin(const struct attach *attach);

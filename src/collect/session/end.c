@@ -148,6 +148,10 @@ void session_end_recording(struct session *session)
 	session_note_refusals(session);
 	host_clocks_read(session->writer, session->recording.tsc, &session->recording.last_tsc);
 	now_ns = host_clocks_now_ns();
+	/* other recorders write the rows of this time a little later */
+	feeds_finish(&session->feeds, now_ns);
+	session->result->processes += session->feeds.processes;
+	feeds_close(&session->feeds);
 	recording_describe_host(&session->recording, session->times.begin_ns, now_ns);
 }
 

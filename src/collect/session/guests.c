@@ -99,6 +99,14 @@ static void greet_guest(void *context, const struct injected *injected, int regi
 	collectors_catch_up(greeting->session->states, until_ns);
 }
 
+/* Whether the calls of a process were taken over from another recorder until now. */
+static bool is_fed(const struct session *session, pid_t pid)
+{
+	const struct process *process = processes_find(session->recording.processes, (uint32_t)pid);
+
+	return process && process->is_fed;
+}
+
 /* Creates the rings and sends them. sibling: another guest of the same process; NULL: this is the
  * first. Errors: -errno. */
 static int welcome_guest(struct session *session, const struct attach_hello *hello,
@@ -127,6 +135,7 @@ static int welcome_guest(struct session *session, const struct attach_hello *hel
 	};
 	struct attached *attached;
 	int region_fd = -1, error;
+	bool was_fed;
 
 	if (array_grow(session->guests.all, session->guests.capacity, session->guests.count + 1) <
 	    0) {
@@ -134,16 +143,21 @@ static int welcome_guest(struct session *session, const struct attach_hello *hel
 			close(hello->pid_fd);
 		return error_set(-ENOMEM, "process %d: out of memory", (int)hello->pid);
 	}
+	was_fed = is_fed(session, hello->pid);
 	attached = &session->guests.all[session->guests.count];
 	*attached = (struct attached){.connection = hello->fd};
 	peer.options = ring_options(session->options, collectors[index], peer.numbers);
 	error = injected_open(&session->recording, &peer, &attached->injected, &region_fd);
 	if (error)
 		return error;
-	if (!sibling) {
+	if (!sibling && was_fed)
+		session_note_change(session, attached->injected);
+	else if (!sibling)
 		session_note_joined(session, attached->injected);
+	if (!sibling) {
 		relate_processes(session, attached->injected);
 		session->result->processes++;
+		feed_server_own(&session->feed_server, attached->injected->process->row.id);
 	}
 	session->guests.count++;
 	session->has_greeted[index] = true;

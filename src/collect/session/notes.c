@@ -136,6 +136,24 @@ static bool was_running(const struct session *session, const struct event_proces
 	       boot_ns;
 }
 
+void session_note_change(struct session *session, struct injected *injected)
+{
+	const uint64_t now_ns = host_clocks_now_ns();
+	char text[200];
+
+	snprintf(text, sizeof(text),
+		 "some calls of process %u are missing: the recorder to which its guest was "
+		 "attached ended, and the guest found this one up to 1.1 s later",
+		 injected->process->row.pid);
+	recording_note(&session->recording, injected->kind.collector, COLLECTOR_PARTIAL,
+		       injected->process->row.id, text);
+	/* how many calls were made in that time is not known; the other recorder left up to 0.5 s
+	 * before this one noticed */
+	if (session->feeds.left_ns)
+		injected->losses.since_ns = session->feeds.left_ns - FLUSH_NS * 5;
+	injected_put_loss(injected, 0, EVENT_PADDING, LOSS_GAP, 1, now_ns);
+}
+
 void session_note_joined(struct session *session, const struct injected *injected)
 {
 	const struct event_process *process = &injected->process->row;
@@ -237,7 +255,7 @@ static void note_without_guest(struct session *session)
 
 void session_note_no_guest(struct session *session)
 {
-	const bool is_empty = !session->result->processes;
+	const bool is_empty = !session->result->processes && !session->feeds.processes;
 
 	if (!session_collects_first(session))
 		return;

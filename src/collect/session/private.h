@@ -14,6 +14,8 @@
 
 #include "collect/collector.h"
 #include "collect/enter/inject_running.h"
+#include "collect/feed/client.h"
+#include "collect/feed/server.h"
 #include "collect/guest/attach.h"
 #include "collect/guest/injected.h"
 #include "collect/recording.h"
@@ -108,8 +110,10 @@ struct session {
 	/* Owned; by index of the collector; NULL: it is not running. */
 	void *states[MAX_COLLECTORS];
 	struct attach attach;
-	struct running running;     /* processes that were running before the recording */
-	struct enterings enterings; /* guests that are being loaded into them */
+	struct feed_server feed_server; /* recorders that read this recording */
+	struct feeds feeds;             /* recorders from which this one takes over rows */
+	struct running running;         /* processes that were running before the recording */
+	struct enterings enterings;     /* guests that are being loaded into them */
 	struct environment environment;
 	struct session_guests guests;
 	struct session_child child;
@@ -138,6 +142,8 @@ void session_refuse_late(struct session *session);
 void session_refuse_for_descriptors(struct session *session);
 void session_note_turned_away(struct session *session);
 void session_note_gap(struct session *session, struct injected *injected);
+/* Notes a process whose guest was attached to another recorder, which has ended. */
+void session_note_change(struct session *session, struct injected *injected);
 /* Notes a process that was running before and whose first guest has attached late. */
 void session_note_joined(struct session *session, const struct injected *injected);
 void session_note_no_guest(struct session *session);

@@ -126,6 +126,7 @@ static void do_each_second(struct session *session, uint64_t now_ns)
 	session_second_collectors(session, now_ns);
 	processes_forget(session->recording.processes, now_ns);
 	attach_resume(&session->attach);
+	attach_move_up(&session->attach);
 	wake_forget(&session->polled
 			     .wake); /* descriptors may have been added or removed without notice */
 	user_quotas_begin_second(&session->shares);
@@ -242,6 +243,10 @@ static void flush_writer(struct session *session, uint64_t now_ns)
 	if (now_ns < session->times.next_flush_ns)
 		return;
 	session->times.next_flush_ns = now_ns + FLUSH_NS;
+	if (session->output_begun) {
+		feed_server_step(&session->feed_server, session->writer);
+		feeds_step(&session->feeds, now_ns);
+	}
 	if (options->on_tick && options->on_tick(options->tick_context, session->writer, now_ns))
 		session->ending = true;
 	if (now_ns < session->times.next_early_flush_ns ||
@@ -317,6 +322,27 @@ static void enter_running(struct session *session)
 			session_seccomp_value(seccomp, sizeof(seccomp)));
 }
 
+/* Whether rows of a process are taken over from the recorder to which its guest is attached. */
+static bool wants_process(void *context, uint32_t pid)
+{
+	const struct session *session = context;
+
+	return session->options->any || running_has(&session->running, (pid_t)pid);
+}
+
+/* The feeds need the recording's clocks and host. */
+static void open_feeds(struct session *session)
+{
+	const struct session_options *options = session->options;
+	const struct feeds_options feeds = {
+		.wants = wants_process,
+		.context = session,
+		.own_number = session->feed_server.listener < 0 ? 0 : session->feed_server.number};
+
+	if (session_has_guests(options) && (options->any || options->pids_count))
+		feeds_open(&session->feeds, &session->recording, &feeds);
+}
+
 static int open_session(struct session *session)
 {
 	const struct session_options *options = session->options;
@@ -350,6 +376,7 @@ static int open_session(struct session *session)
 		error = session_prepare_environment(session);
 	if (error)
 		return error;
+	feed_server_open(&session->feed_server);
 	session_open_collectors(session);
 	session->times.begin_ns = host_clocks_now_ns();
 	session_attach_running(session);
@@ -363,6 +390,7 @@ static int open_session(struct session *session)
 	recording_describe_host(&session->recording, session->times.begin_ns, 0);
 	host_clocks_read(session->writer, session->recording.tsc, &session->recording.first_tsc);
 	session->recording.last_tsc = session->recording.first_tsc;
+	open_feeds(session);
 	enter_running(session);
 	return 0;
 }
@@ -404,6 +432,8 @@ static void close_session(struct session *session, bool is_failed)
 	else
 		session_close_writer(session);
 	attach_close(&session->attach);
+	feed_server_close(&session->feed_server);
+	feeds_close(&session->feeds);
 	environment_fini(&session->environment);
 	if (session->signal_fd >= 0) {
 		session_read_signals(session, &signal);
@@ -453,6 +483,7 @@ int session_run(const struct session_options *options, struct session_result *re
 	session->result = ret_result;
 	session->signal_fd = -1;
 	attach_init(&session->attach);
+	session->feed_server.listener = -1;
 	error = running_open(&session->running, options->pids, options->pids_count);
 	if (error) {
 		free(session);

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * collect/feed/client.h - takes over rows of processes whose guests are attached to another
+ * recorder
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "collect/recording.h"
+
+struct feed;
+
+struct feeds_options {
+	/* Whether this recording is to contain a process. */
+	bool (*wants)(void *context, uint32_t pid);
+	void *context;
+	unsigned int own_number; /* number of our own server's name; 0: none */
+};
+
+struct feeds {
+	struct recording *recording; /* borrowed */
+	struct feeds_options options;
+	struct feed **all; /* owned */
+	size_t count, capacity;
+	uint64_t begin_ns;     /* earlier rows are left out; CLOCK_MONOTONIC */
+	uint64_t begin_time;   /* the same in the guests' clock */
+	uint64_t end_time;     /* later rows are left out; UINT64_MAX: the recording goes on */
+	uint64_t left_ns;      /* when the last recorder left, at the latest; 0: none has */
+	uint32_t processes;    /* number of processes that were taken over */
+	uint64_t next_look_ns; /* when to look for further recorders */
+};
+
+void feeds_open(struct feeds *feeds, struct recording *recording,
+		const struct feeds_options *options);
+void feeds_close(struct feeds *feeds);
+
+/* Looks for other recorders and copies the segments that they have finished. Call it every 100 ms.
+ * It takes up to some 20 ms. */
+void feeds_step(struct feeds *feeds, uint64_t now_ns);
+/* Copies everything up to end_ns; waits for the other recorders, 2 s at most. A row that is missing
+ * then is noted. */
+void feeds_finish(struct feeds *feeds, uint64_t end_ns);

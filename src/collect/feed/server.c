@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * collect/feed/server.c - lets other recorders read this recording while it is written
+ *
+ * Runs in:  the recorder
+ * Gets:     connections of recorders of the same user or of root
+ * Gives:    a read-only descriptor of the trace file, and the ids of the processes whose guests are
+ *           attached here
+ * Owns:     a socket and its connections
+ * Fails:    never; a client that cannot be served is closed
+ * Why:      A guest writes into the rings of one recorder, so that a call costs the same however
+ *           many recorders there are. The others read the file, which costs this recorder nothing
+ *           but shorter segments.
+ */
+#include "collect/feed/server.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "collect/feed/message.h"
+#include "ring/session.h"
+
+/* While a client reads: rows are in the file after 0.2 s, and complete segments each second. */
+#define FOLLOWED_FLUSH_NS   UINT64_C(200000000)
+#define FOLLOWED_SEGMENT_NS UINT64_C(1000000000)
+
+static int listen_at(unsigned int number)
+{
+	struct sockaddr_un address;
+	char name[64];
+	int length = snprintf(name, sizeof(name), FEED_NAME, (unsigned)geteuid(), number);
+	socklen_t size = session_address(name, (size_t)length, &address);
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (fd < 0)
+		return -1;
+	if (bind(fd, (struct sockaddr *)&address, size) == 0 && listen(fd, FEED_CLIENTS) == 0)
+		return fd;
+	close(fd);
+	return -1;
+}
+
+void feed_server_open(struct feed_server *server)
+{
+	*server = (struct feed_server){.listener = -1};
+	while (server->listener < 0 && server->number < FEED_NAMES)
+		server->listener = listen_at(++server->number);
+}
+
+void feed_server_close(struct feed_server *server)
+{
+	for (size_t i = 0; i < server->clients_count; i++)
+		close(server->clients[i]);
+	if (server->listener >= 0)
+		close(server->listener);
+	free(server->processes);
+	*server = (struct feed_server){.listener = -1};
+}
+
+static bool send_process(int client, uint32_t process)
+{
+	const struct feed_message message = {FEED_MAGIC, FEED_VERSION, FEED_OWNS, process};
+
+	return send(client, &message, sizeof(message), MSG_DONTWAIT | MSG_NOSIGNAL) ==
+	       (ssize_t)sizeof(message);
+}
+
+static bool send_welcome(int client, int file)
+{
+	struct feed_message welcome = {FEED_MAGIC, FEED_VERSION, FEED_WELCOME, 0};
+	_Alignas(struct cmsghdr) char space[CMSG_SPACE(sizeof(int))] = {0};
+	struct iovec part = {&welcome, sizeof(welcome)};
+	struct msghdr message = {.msg_iov = &part,
+				 .msg_iovlen = 1,
+				 .msg_control = space,
+				 .msg_controllen = sizeof(space)};
+	struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+
+	head->cmsg_level = SOL_SOCKET;
+	head->cmsg_type = SCM_RIGHTS;
+	head->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(head), &file, sizeof(file));
+	return sendmsg(client, &message, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)sizeof(welcome);
+}
+
+/* The file holds data of all processes that are recorded here, so only who could read it anyway
+ * gets it. */
+static bool is_trusted(int client)
+{
+	struct ucred peer;
+	socklen_t size = sizeof(peer);
+
+	return getsockopt(client, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
+	       (peer.uid == geteuid() || peer.uid == 0);
+}
+
+static bool greet_client(const struct feed_server *server, int client,
+			 const struct trace_writer *writer)
+{
+	int file = trace_writer_open_again(writer);
+	bool is_greeted = file >= 0 && send_welcome(client, file);
+
+	if (file >= 0)
+		close(file);
+	for (size_t i = 0; is_greeted && i < server->processes_count; i++)
+		is_greeted = send_process(client, server->processes[i]);
+	return is_greeted;
+}
+
+static void take_clients(struct feed_server *server, const struct trace_writer *writer)
+{
+	int client;
+
+	while ((client = accept4(server->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >=
+	       0) {
+		if (server->clients_count < FEED_CLIENTS && is_trusted(client) &&
+		    greet_client(server, client, writer)) {
+			server->clients[server->clients_count++] = client;
+			continue;
+		}
+		server->turned_away++;
+		close(client);
+	}
+}
+
+static void remove_client(struct feed_server *server, size_t index)
+{
+	close(server->clients[index]);
+	server->clients[index] = server->clients[--server->clients_count];
+}
+
+static bool has_left(int client)
+{
+	char byte;
+	ssize_t got = recv(client, &byte, sizeof(byte), MSG_DONTWAIT);
+
+	return got >= 0 || (errno != EAGAIN && errno != EINTR);
+}
+
+void feed_server_own(struct feed_server *server, uint32_t process)
+{
+	if (server->listener < 0 || array_append(server->processes, server->processes_capacity,
+						 server->processes_count, process))
+		return;
+	/* a client that does not read is given up */
+	for (size_t i = server->clients_count; i-- > 0;)
+		if (!send_process(server->clients[i], process))
+			remove_client(server, i);
+}
+
+void feed_server_step(struct feed_server *server, struct trace_writer *writer)
+{
+	const size_t before = server->clients_count;
+
+	if (server->listener < 0)
+		return;
+	take_clients(server, writer);
+	for (size_t i = server->clients_count; i-- > 0;)
+		if (has_left(server->clients[i]))
+			remove_client(server, i);
+	if (server->clients_count && !before)
+		trace_writer_set_pace(writer, FOLLOWED_FLUSH_NS, FOLLOWED_SEGMENT_NS);
+	else if (before && !server->clients_count)
+		trace_writer_set_pace(writer, 0, 0);
+}
