@@ -192,8 +192,8 @@ static int listen_abstract(struct attach *attach)
 	return listen_at(name);
 }
 
-/* Returns the process that listens at a name; pid 0: none answers. The kernel reports it to whoever
- * connects. */
+/* Returns the process that listens at a name; pid 0: none answers. The kernel reports it to a
+ * process that connects. */
 static struct ucred holder_of(const char *name)
 {
 	struct sockaddr_un address;
