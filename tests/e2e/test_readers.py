@@ -4,6 +4,7 @@
 import itertools
 import json
 import signal
+import subprocess
 import time
 
 import duet_test
@@ -104,7 +105,7 @@ with t.case("record -p of two programs: each recorder has its own, record -a has
     one, other = Numbered(t, 1), Numbered(t, 2, name="other")
     recorders = [record(f"{about.pid}.duet", "-p", str(about.pid)) for about in (one, other)]
     for about in (one, other):
-        about.wait_for(lambda about=about: about.regions(), "the guest attached")
+        about.wait_for(lambda about=about: about.regions(), "the guest attached", timeout=40)
     machine, machine_path = record("both.duet", "-a")
     time.sleep(1.5)
     before = {about: about.counts() for about in (one, other)}
@@ -120,5 +121,20 @@ with t.case("record -p of two programs: each recorder has its own, record -a has
         t.equal(numbers_of(t, t.path(f"{about.pid}.duet"), stranger), {}, "nothing of the other program")
     one.finish()
     other.finish()
+
+with t.case("record -p of a program with ROCm or Level Zero says why its calls are not recorded"):
+    for library, collector, reason in (("libhsa-runtime64.so.1", "amd", "ROCm loads tools only when it starts"),
+                                       ("libze_loader.so.1", "level_zero", "The loader reads its layers only when it starts")):
+        t.wanted()
+        code = f"import ctypes, sys; ctypes.CDLL({library!r}); print('loaded', flush=True); sys.stdin.read()"
+        user = Running(["/usr/bin/python3", "-c", code], stdin=subprocess.PIPE)
+        user.wait_line("loaded")
+        path = t.path(f"{collector}.duet")
+        result = run([DUET, "record", "-p", str(user.pid), "--collect", collector, "-d", "0.3", "-o", path])
+        t.true(reason in text(result.stderr), f"{collector}: {text(result.stderr)}")
+        t.true(f"duet record --collect {collector} -- PROGRAM" in text(result.stderr), f"{collector}: the remedy")
+        user.process.stdin.close()
+        user.process.stdin = None
+        user.finish()
 
 t.end()
