@@ -125,10 +125,8 @@ struct collector {
 	const char *name; /* same as its folder: "opencl", "cpu", "system" … */
 	const char *help;
 	bool unverified; /* no hardware has run it: it was tested with simulated drivers only */
-	const struct guest_way *way; /* NULL: it has no guests */
-	bool needs_program;          /* not chosen by default in a recording of all programs (-a) */
-	uint32_t all_programs;       /* option bits without which such a recording refuses it */
-	bool by_request;             /* never chosen by default */
+	const struct guest_way *way;            /* NULL: it has no guests */
+	bool by_request;                        /* never chosen by default */
 	const struct collector_rate *rate;      /* NULL: it has no rate */
 	const struct source_list *sources;      /* sources of counters; NULL: none */
 	const struct collector_option *options; /* NULL: none */

@@ -194,8 +194,7 @@ static int choose_word(char *word, struct chosen *chosen, struct session_options
 
 static bool is_default(const struct collector *collector, const struct session_options *session)
 {
-	return !collector->by_request && !(session->any && collector->needs_program) &&
-	       (!collector->is_default || collector->is_default());
+	return !collector->by_request && (!collector->is_default || collector->is_default());
 }
 
 static int choose_default(const struct collector *collector, const struct session_options *session,

@@ -379,8 +379,10 @@ static bool refuse_running(const struct session_options *session, pid_t pid, boo
 	if (proc_maps_word((uint32_t)pid, "/libhsa-runtime64.so") &&
 	    !proc_maps_word((uint32_t)pid, "libduet-amd"))
 		snprintf(ret_why, size,
-			 "process %d: its HIP and HSA calls are not recorded. ROCm loads tools only when it "
-			 "starts, and queues that exist already cannot be intercepted. Start it with "
+			 "process %d: its HIP and HSA calls are not recorded. ROCm loads tools "
+			 "only when it "
+			 "starts, and queues that exist already cannot be intercepted. Start it "
+			 "with "
 			 "'duet record --collect amd -- PROGRAM'",
 			 (int)pid);
 	return false;

@@ -148,8 +148,12 @@ int cpu_attach_process(void *state, pid_t pid, int pid_fd)
 {
 	struct cpu *cpu = state;
 	uint64_t now_ns = host_clocks_now_ns();
-	struct process *process = processes_begin(cpu->processes, (uint32_t)pid, now_ns);
+	struct process *process = processes_find(cpu->processes, (uint32_t)pid);
 	int error = 0;
+
+	/* a guest may have described it already */
+	if (!process || process->has_ended)
+		process = processes_begin(cpu->processes, (uint32_t)pid, now_ns);
 
 	if (!process)
 		return error_set(-ENOMEM, "process %d: out of memory", (int)pid);

@@ -55,7 +55,8 @@ static int open_state(struct recording *recording, const struct session_options 
 				      .has_bpf = !(choice->words & CPU_NO_BPF),
 				      .wants_bpf = choice->words & CPU_BPF,
 				      .has_interrupts = choice->words & CPU_INTERRUPTS,
-				      .is_machine = !session->command && !session->pids_count};
+				      .is_machine = (choice->words & CPU_BPF) &&
+						    !session->command && !session->pids_count};
 	struct cpu *cpu = NULL;
 	int error = 0;
 
@@ -85,8 +86,6 @@ static const struct collector_work work = {
 const struct collector cpu_collector = {
 	.name = "cpu",
 	.help = "samples of threads with stacks, context switches and waits",
-	.needs_program = true,
-	.all_programs = CPU_BPF,
 	.options = cpu_options,
 	.named = {.set = CPU_ON, .clear = ~0u},
 	.chosen_by = CPU_ON,

@@ -116,6 +116,7 @@ static uint32_t find_process(const struct feed *feed, struct event_process *row)
 	if (process)
 		process->is_fed = true;
 	feed->feeds->processes++;
+	feed->feeds->options.on_process(feed->feeds->options.context, row->pid);
 	hint_process(feed, row);
 	return row->id;
 }

@@ -16,6 +16,8 @@ struct feed;
 struct feeds_options {
 	/* Whether this recording is to contain a process. */
 	bool (*wants)(void *context, uint32_t pid);
+	/* Called for each process that is taken over. */
+	void (*on_process)(void *context, uint32_t pid);
 	void *context;
 	unsigned int own_number; /* number of our own server's name; 0: none */
 };

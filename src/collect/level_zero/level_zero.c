@@ -186,8 +186,10 @@ static bool refuse_running(const struct session_options *session, pid_t pid, boo
 	if (proc_maps_word((uint32_t)pid, "/libze_loader.so") &&
 	    !proc_maps_word((uint32_t)pid, "libduet-level_zero"))
 		snprintf(ret_why, size,
-			 "process %d: its Level Zero calls are not recorded. The loader reads its layers only "
-			 "when it starts, so duet cannot add one to a running process. Start it with "
+			 "process %d: its Level Zero calls are not recorded. The loader reads its "
+			 "layers only "
+			 "when it starts, so duet cannot add one to a running process. Start it "
+			 "with "
 			 "'duet record --collect level_zero -- PROGRAM'",
 			 (int)pid);
 	return false;

@@ -69,26 +69,6 @@ int session_check(const struct session_options *options)
 	return error;
 }
 
-static bool can_record_all(const struct session *session, const struct collector *collector)
-{
-	const struct collector_choice *choice =
-		collector_options(session->options, collector->name);
-
-	return choice->words & collector->all_programs;
-}
-
-static void refuse_without_program(struct session *session, const struct collector *collector)
-{
-	static const char reason[] =
-		"this collector records the threads of a program (after --) or of processes (-p). "
-		"With -a only --collect cpu:bpf works, and it records switches alone";
-
-	if (!collector_is_chosen(collector, session->options))
-		return;
-	recording_note(&session->recording, collector->name, COLLECTOR_REFUSED, 0, reason);
-	recording_warn(&session->recording, reason);
-}
-
 void session_open_collectors(struct session *session)
 {
 	for (size_t i = 0; i < collectors_count; i++) {
@@ -96,11 +76,6 @@ void session_open_collectors(struct session *session)
 
 		if (!collector->work)
 			continue;
-		if (collector->needs_program && !session->options->command &&
-		    !session->options->pids_count && !can_record_all(session, collector)) {
-			refuse_without_program(session, collector);
-			continue;
-		}
 		if (collector->work->open(&session->recording, session->options,
 					  &session->states[i]))
 			refuse_collector(session, i);
@@ -157,6 +132,14 @@ static void attach_running(struct session *session, size_t index)
 		else if (error)
 			error_clear();
 	}
+}
+
+void session_attach_guest(struct session *session, pid_t pid, int pid_fd)
+{
+	for (size_t i = 0; i < collectors_count; i++)
+		if (session->states[i] && collectors[i]->work->attach &&
+		    collectors[i]->work->attach(session->states[i], pid, pid_fd))
+			error_clear(); /* it has ended, or the user may not look at it */
 }
 
 void session_attach_running(struct session *session)

@@ -135,7 +135,7 @@ static int welcome_guest(struct session *session, const struct attach_hello *hel
 	};
 	struct attached *attached;
 	int region_fd = -1, error;
-	bool was_fed;
+	bool was_fed, is_new;
 
 	if (array_grow(session->guests.all, session->guests.capacity, session->guests.count + 1) <
 	    0) {
@@ -144,6 +144,7 @@ static int welcome_guest(struct session *session, const struct attach_hello *hel
 		return error_set(-ENOMEM, "process %d: out of memory", (int)hello->pid);
 	}
 	was_fed = is_fed(session, hello->pid);
+	is_new = !processes_find(session->recording.processes, (uint32_t)hello->pid);
 	attached = &session->guests.all[session->guests.count];
 	*attached = (struct attached){.connection = hello->fd};
 	peer.options = ring_options(session->options, collectors[index], peer.numbers);
@@ -160,6 +161,8 @@ static int welcome_guest(struct session *session, const struct attach_hello *hel
 		feed_server_own(&session->feed_server, attached->injected->process->row.id);
 	}
 	session->guests.count++;
+	if (session->options->any && is_new)
+		session_attach_guest(session, hello->pid, hello->pid_fd);
 	session->has_greeted[index] = true;
 	session->child.has_guest |= hello->pid == session->child.begun_pid;
 	session->times.young_until_ns = host_clocks_now_ns() + SECOND_NS;

@@ -330,12 +330,22 @@ static bool wants_process(void *context, uint32_t pid)
 	return session->options->any || running_has(&session->running, (pid_t)pid);
 }
 
+/* Samples and switches are this recording's own. Processes of -p are sampled from the start. */
+static void sample_process(void *context, uint32_t pid)
+{
+	struct session *session = context;
+
+	if (session->options->any)
+		session_attach_guest(session, (pid_t)pid, -1);
+}
+
 /* The feeds need the recording's clocks and host. */
 static void open_feeds(struct session *session)
 {
 	const struct session_options *options = session->options;
 	const struct feeds_options feeds = {
 		.wants = wants_process,
+		.on_process = sample_process,
 		.context = session,
 		.own_number = session->feed_server.listener < 0 ? 0 : session->feed_server.number};
 
