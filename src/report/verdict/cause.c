@@ -249,8 +249,8 @@ static void say_wait(const struct verdict_cause *cause, struct sentence *sentenc
 {
 	say(sentence, " %s", wait_words(cause->kind));
 	if (*cause->what)
-		say(sentence, ", %s%.*s,", cause->whats.count > 1 ? "most often " : "",
-		    SENTENCE_NAME, cause->what);
+		say(sentence, ", %s%.*s%s", cause->whats.count > 1 ? "most often " : "",
+		    SENTENCE_NAME, cause->what, cause->place.function ? "," : "");
 }
 
 /* A system call of files in which the thread ran. */
