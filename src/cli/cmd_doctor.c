@@ -739,4 +739,5 @@ const struct cli_command command_doctor = {
 	.summary = "check what this machine can record and how to enable the rest",
 	.run = run_doctor,
 	.options = doctor_options,
+	.remote = &(const struct remote_way){.kind = REMOTE_PRINT},
 };

@@ -407,4 +407,7 @@ const struct cli_command command_flame = {
 	.reads_trace = true,
 	.run = run_flame,
 	.options = flame_rows,
+	.remote = &(const struct remote_way){.kind = REMOTE_WRITE,
+					     .output = "duet.svg",
+					     .printing_option = "folded"},
 };

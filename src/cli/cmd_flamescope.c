@@ -229,4 +229,5 @@ const struct cli_command command_flamescope = {
 	.reads_trace = true,
 	.run = run_flamescope,
 	.options = scope_rows,
+	.remote = &(const struct remote_way){.kind = REMOTE_WRITE, .output = ".flamescope.html"},
 };

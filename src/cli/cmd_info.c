@@ -455,4 +455,5 @@ const struct cli_command command_info = {
 	.summary = "describe a trace (size, rows, processes, devices, damage) or a GPU code object",
 	.run = run_info,
 	.options = info_options,
+	.remote = &(const struct remote_way){.kind = REMOTE_PRINT},
 };

@@ -51,7 +51,7 @@ static int expand_variable(struct string_builder *name, const char *at)
 
 /* Expands one % sequence. Returns its length, 0 for an unknown sequence, or -EINVAL for a variable
  * that is not set: otherwise processes of different ranks would write into one file. */
-static int expand_one(struct string_builder *name, const char *at)
+static int expand_one(struct string_builder *name, const char *at, const char *machine)
 {
 	char host[256];
 
@@ -60,7 +60,9 @@ static int expand_one(struct string_builder *name, const char *at)
 		return 2;
 	}
 	if (at[1] == 'h') {
-		if (gethostname(host, sizeof(host)) < 0)
+		if (machine)
+			snprintf(host, sizeof(host), "%s", machine);
+		else if (gethostname(host, sizeof(host)) < 0)
 			snprintf(host, sizeof(host), "unknown");
 		host[sizeof(host) - 1] = '\0';
 		string_builder_append(name, host);
@@ -86,8 +88,7 @@ static const char *find_turn_place(const char *pattern, uint64_t turn)
 	return dot > pattern && strcmp(dot, ending) == 0 ? dot : end;
 }
 
-/* NULL with the error chain. */
-static char *expand_output(const char *pattern, uint64_t turn)
+char *record_output_name(const char *pattern, const char *host, uint64_t turn)
 {
 	const char *place = find_turn_place(pattern, turn);
 	struct string_builder name = {0};
@@ -99,7 +100,7 @@ static char *expand_output(const char *pattern, uint64_t turn)
 			string_builder_appendf(&name, ".%llu", (unsigned long long)turn);
 		if (!*pattern)
 			break;
-		length = *pattern == '%' ? expand_one(&name, pattern) : 0;
+		length = *pattern == '%' ? expand_one(&name, pattern, host) : 0;
 		if (length < 0) {
 			string_builder_fini(&name);
 			return NULL;
@@ -320,7 +321,7 @@ static int run_request(struct request *request, bool *ret_recorded)
 		return RECORD_FAILED;
 	if (values->print_config)
 		return session_check(&options) ? start_status(0) : request_print(request, &options);
-	output = expand_output(values->output, values->turn);
+	output = record_output_name(values->output, NULL, values->turn);
 	if (!output)
 		return request_refuse(request, "output", "%s", error_text());
 	archive = values->archive == SWITCH_ON ? archive_folder(output) : NULL;
@@ -358,4 +359,5 @@ const struct cli_command command_record = {
 	.summary = "record a program, or all OpenCL programs, into a trace file",
 	.run = run_record,
 	.options = request_options,
+	.remote = &(const struct remote_way){.kind = REMOTE_RECORD, .stops_at_operand = true},
 };

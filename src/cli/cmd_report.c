@@ -230,4 +230,5 @@ const struct cli_command command_report = {
 	.run = run_report,
 	.options = report_options,
 	.print_more_help = print_tables,
+	.remote = &(const struct remote_way){.kind = REMOTE_PRINT},
 };

@@ -170,4 +170,5 @@ const struct cli_command command_view = {
 	.reads_trace = true,
 	.run = run_view,
 	.options = view_rows,
+	.remote = &(const struct remote_way){.kind = REMOTE_WRITE, .output = ".html"},
 };

@@ -20,6 +20,20 @@ enum {
  * program's status. */
 enum { RECORD_FAILED = 125, RECORD_NOT_EXECUTABLE = 126, RECORD_NOT_FOUND = 127 };
 
+/* How a verb with --host runs on another machine. */
+enum remote_kind {
+	REMOTE_PRINT, /* its stdout is ours */
+	REMOTE_WRITE, /* it writes one file, which is written here */
+	REMOTE_RECORD /* the recording is copied here */
+};
+
+struct remote_way {
+	enum remote_kind kind;
+	const char *output; /* REMOTE_WRITE: the default name; from ".", an ending beside FILE */
+	const char *printing_option; /* REMOTE_WRITE: with it, and without -o, the verb prints */
+	bool stops_at_operand;       /* options after the first operand are not duet's */
+};
+
 struct cli_command {
 	const char *name;
 	const char *arguments; /* "[options] [FILE]" */
@@ -30,6 +44,7 @@ struct cli_command {
 	int (*run)(const struct cli_command *command, int argc, char **argv);
 	const struct option_row *options; /* ends with a row without name; may be NULL */
 	void (*print_more_help)(void);    /* printed after the options; may be NULL */
+	const struct remote_way *remote;  /* NULL: the verb has no --host */
 };
 
 extern const struct cli_command command_record, command_report, command_export, command_info,
@@ -39,6 +54,11 @@ extern const struct cli_command command_record, command_report, command_export, 
 /* Runs `duet record`. *ret_recorded: whether a trace was written. The status alone does not show
  * this, because the program itself may exit with 125. */
 int record_program(const struct cli_command *command, int argc, char **argv, bool *ret_recorded);
+
+/* The name of a recording from its pattern: expands %p, %h, %q{VAR} and %%. host: for %h; NULL:
+ * this machine's name. turn: number of a repeated recording, or OPTION_UNSET. Freed by the caller;
+ * NULL with the error chain. */
+char *record_output_name(const char *pattern, const char *host, uint64_t turn);
 
 /* Prints "duet VERB: TEXT" on stderr, or "duet: TEXT" if verb is NULL. text NULL: prints the error
  * chain and clears it. */

@@ -22,6 +22,7 @@
 #include "base/file/unfinished.h"
 #include "base/suggest.h"
 #include "cli/command.h"
+#include "cli/remote/remote.h"
 #include "report/table.h"
 #include "report/terminal.h"
 
@@ -161,6 +162,7 @@ static int record_and_report(int argc, char **argv)
 static int run(int argc, char **argv)
 {
 	const struct cli_command *command;
+	int status;
 
 	if (argc < 2) {
 		print_usage(stderr);
@@ -178,6 +180,8 @@ static int run(int argc, char **argv)
 	if (argv[1][0] == '-')
 		return usage_error(NULL, "unknown option '%s' before the verb", argv[1]);
 	command = find_command(argv[1]);
+	if (command && remote_run(command, argc - 1, argv + 1, &status))
+		return status;
 	if (command && command->writes_files)
 		unfinished_catch_signals();
 	if (command && command->reads_trace)

@@ -23,6 +23,7 @@
 #include "base/string.h"
 #include "base/suggest.h"
 #include "cli/command.h"
+#include "cli/remote/options.h"
 
 #define HELP_WIDTH  78
 #define HELP_COLUMN 26
@@ -459,6 +460,13 @@ static void print_row(char letter, const char *name, const char *argument, const
 	print_wrapped(help, HELP_COLUMN, HELP_COLUMN);
 }
 
+static void print_rows(const struct option_row *rows)
+{
+	for (const struct option_row *row = rows; row && row->name; row++)
+		if (row->help)
+			print_row(row->letter, row->name, row->argument, row->help);
+}
+
 static void print_help(const struct cli_command *command)
 {
 	const char *arguments = command->arguments ? command->arguments : "";
@@ -468,11 +476,13 @@ static void print_help(const struct cli_command *command)
 	putchar('\n');
 	print_wrapped(command->summary, 0, 0);
 	printf("\noptions:\n");
-	for (const struct option_row *row = command->options; row && row->name; row++)
-		if (row->help)
-			print_row(row->letter, row->name, row->argument, row->help);
+	print_rows(command->options);
 	if (!find_letter(command->options, 'h'))
 		print_row('h', "help", NULL, "print this help and exit");
+	if (command->remote) {
+		printf("\non another machine (man duet-remote):\n");
+		print_rows(remote_rows + (command->remote->kind != REMOTE_RECORD));
+	}
 	if (command->print_more_help)
 		command->print_more_help();
 	printf("\nMore: man duet-%s\n", command->name);

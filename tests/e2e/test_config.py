@@ -94,7 +94,8 @@ def options_of_collector(name):
 
 
 def options_of_help():
-    options = re.findall(r"^ +(?:-., )?--([a-z-]+)", text(run([DUET, "record", "--help"]).stdout), re.M)
+    own = text(run([DUET, "record", "--help"]).stdout).partition("\non another machine")[0]
+    options = re.findall(r"^ +(?:-., )?--([a-z-]+)", own, re.M)
     return {option.replace("-", "_") for option in options}
 
 
