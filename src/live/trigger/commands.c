@@ -300,6 +300,8 @@ static void settle_timeline(struct trigger_set *set, const struct model *model,
 
 	if (!timeline->count)
 		return;
+	for (uint32_t i = 0; i < set->count; i++)
+		set->matched |= (uint64_t)(set->exprs[i].subject == TRIGGER_IDLE) << i;
 	qsort(timeline->waiting, timeline->count, sizeof(*timeline->waiting), compare_u64);
 	while (taken < timeline->count && timeline->waiting[taken].begin_ns <= settled_ns) {
 		const struct trigger_interval *interval = &timeline->waiting[taken++];

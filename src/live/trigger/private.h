@@ -217,7 +217,7 @@ struct trigger_set {
 	const struct trigger_expr *exprs; /* borrowed */
 	uint32_t count;
 	bool uses[TRIGGER_SUBJECTS];
-	uint64_t matched; /* bits of the expressions whose name the recording has */
+	uint64_t matched; /* bits of the expressions for which the recording has values */
 	bool is_last;     /* no rows will follow */
 	struct seen_chunks seen;
 	struct firings firings;

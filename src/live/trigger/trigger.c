@@ -235,8 +235,10 @@ static void find_unmatched(struct trigger_set *set)
 		[TRIGGER_RANGE] =
 			"no range of this name was recorded; duet report --by range lists "
 			"all",
-		[TRIGGER_KERNEL] = "no kernel of this name was recorded; duet report --by kernel "
-				   "lists all",
+		[TRIGGER_IDLE] = "no command was recorded with device times, so idle time is not "
+				 "known; see duet report",
+		[TRIGGER_KERNEL] = "no kernel of this name was recorded with device times; duet "
+				   "report --by kernel lists all",
 		[TRIGGER_METRIC] = "no metric of this name was recorded; duet list metrics shows "
 				   "the collector that it needs",
 		[TRIGGER_THROTTLED] =
