@@ -277,6 +277,24 @@ with t.case("the program inherits nothing of the watcher, which has a low priori
     running.finish()
 
 
+with t.case("a recording goes on without the watcher"):
+    t.wanted()
+    running = Running([DUET, "record", "-o", t.path("alone.duet"), "--trigger", "idle > 1ns", "--trigger", "signal USR1",
+                       "--trigger-after", "0.1", "--", *loop(3000, 500, 20000, 0, t.path("times"), "4")])
+    running.program_pid("slow_iteration")
+    own = [child for child in running.children() if child in watchers()]
+    os.kill(own[0], signal.SIGKILL)
+    time.sleep(0.5)
+    running.kill(signal.SIGUSR1)
+    result = running.finish()
+    t.equal(result.status, 4, "status of the program")
+    t.true("the process that looks for them has ended unexpectedly" in text(result.stderr), text(result.stderr))
+    t.equal([row[1] for row in firings(result.stderr) if row[0] == "signal USR1"], ["duet received the signal"],
+            f"the signal: {text(result.stderr)}")
+    launches, _, _, _ = launches_of(t.path("alone.duet"))
+    t.equal(len(launches), 9000, "launches of the recording")
+
+
 # ---- kill -9 ----
 
 def killed(whom, number):
