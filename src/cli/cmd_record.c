@@ -22,99 +22,15 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/string.h"
 #include "cli/archive.h"
 #include "cli/command.h"
 #include "cli/guest_path.h"
+#include "cli/record/output_name.h"
+#include "cli/record/triggers.h"
 #include "cli/record_request.h"
 #include "collect/collector.h"
 #include "collect/start/owner.h"
 #include "report/table.h"
-
-/* ---- names ----------------------------------------------------------------------------------- */
-
-/* %q{NAME}; as expand_one. */
-static int expand_variable(struct string_builder *name, const char *at)
-{
-	const char *end = at[2] == '{' ? strchr(at + 3, '}') : NULL, *value;
-	char variable[256];
-
-	if (!end || (size_t)(end - at - 3) >= sizeof(variable))
-		return 0;
-	snprintf(variable, sizeof(variable), "%.*s", (int)(end - at - 3), at + 3);
-	value = getenv(variable);
-	if (!value)
-		return error_set(-EINVAL, "the environment has no variable '%s'", variable);
-	string_builder_append(name, value);
-	return (int)(end - at) + 1;
-}
-
-/* Expands one % sequence. Returns its length, 0 for an unknown sequence, or -EINVAL for a variable
- * that is not set: otherwise processes of different ranks would write into one file. */
-static int expand_one(struct string_builder *name, const char *at, const char *machine)
-{
-	char host[256];
-
-	if (at[1] == 'p') {
-		string_builder_appendf(name, "%d", (int)getpid());
-		return 2;
-	}
-	if (at[1] == 'h') {
-		if (machine)
-			snprintf(host, sizeof(host), "%s", machine);
-		else if (gethostname(host, sizeof(host)) < 0)
-			snprintf(host, sizeof(host), "unknown");
-		host[sizeof(host) - 1] = '\0';
-		string_builder_append(name, host);
-		return 2;
-	}
-	if (at[1] == '%') {
-		string_builder_append_char(name, '%');
-		return 2;
-	}
-	return at[1] == 'q' ? expand_variable(name, at) : 0;
-}
-
-/* Finds the place to insert the number of a repeated recording: run.duet becomes run.2.duet. NULL:
- * no number is inserted. */
-static const char *find_turn_place(const char *pattern, uint64_t turn)
-{
-	static const char ending[] = ".duet";
-	const char *end = pattern + strlen(pattern), *dot = end - strlen(ending);
-
-	/* With %q the program chooses different names itself. */
-	if (turn == OPTION_UNSET || turn < 2 || strstr(pattern, "%q{"))
-		return NULL;
-	return dot > pattern && strcmp(dot, ending) == 0 ? dot : end;
-}
-
-char *record_output_name(const char *pattern, const char *host, uint64_t turn)
-{
-	const char *place = find_turn_place(pattern, turn);
-	struct string_builder name = {0};
-
-	for (;;) {
-		int length;
-
-		if (pattern == place)
-			string_builder_appendf(&name, ".%llu", (unsigned long long)turn);
-		if (!*pattern)
-			break;
-		length = *pattern == '%' ? expand_one(&name, pattern, host) : 0;
-		if (length < 0) {
-			string_builder_fini(&name);
-			return NULL;
-		}
-		if (!length) {
-			string_builder_append_char(&name, *pattern);
-			length = 1;
-		}
-		pattern += length;
-	}
-	if (name.error)
-		error_set(-ENOMEM, "out of memory");
-	return string_builder_take(&name);
-}
 
 /* ---- messages -------------------------------------------------------------------------------- */
 
@@ -282,17 +198,20 @@ static void find_guests(struct session_options *options, char *ret_paths[MAX_COL
 	}
 }
 
-static int run_recording(struct session_options *options, bool is_verbose, bool *ret_recorded)
+static int run_recording(struct session_options *options, bool is_verbose, bool *ret_recorded,
+			 struct triggers *triggers)
 {
 	struct session_result result;
-	int exec_error;
+	int exec_error, error;
 
 	options->on_warning = print_warning;
 	if (is_verbose || isatty(STDERR_FILENO))
 		options->on_hint = print_warning;
 	if (is_verbose)
 		print_settings(options);
-	if (session_run(options, &result, &exec_error))
+	error = session_run(options, &result, &exec_error);
+	triggers_end(triggers);
+	if (error)
 		return start_status(exec_error);
 	*ret_recorded = true;
 	if (is_verbose || isatty(STDERR_FILENO))
@@ -314,6 +233,7 @@ static int run_request(struct request *request, bool *ret_recorded)
 	struct session_options options = {0};
 	pid_t pids[MAX_REQUEST_PIDS];
 	auto_free char *output = NULL, *archive = NULL;
+	struct triggers *triggers = NULL;
 	char *guests[MAX_COLLECTORS];
 	int status;
 
@@ -328,7 +248,13 @@ static int run_request(struct request *request, bool *ret_recorded)
 	options.output = output;
 	options.archive = archive;
 	find_guests(&options, guests);
-	status = run_recording(&options, values->verbose == SWITCH_ON, ret_recorded);
+	request->triggers.options.is_verbose = values->verbose == SWITCH_ON;
+	if (request->triggers.options.count &&
+	    triggers_start(&request->triggers.options, &options, &triggers))
+		status = start_status(0);
+	else
+		status = run_recording(&options, values->verbose == SWITCH_ON, ret_recorded,
+				       triggers);
 	for (size_t i = 0; i < collectors_count; i++)
 		free(guests[i]);
 	return status;

@@ -55,11 +55,6 @@ extern const struct cli_command command_record, command_report, command_export, 
  * this, because the program itself may exit with 125. */
 int record_program(const struct cli_command *command, int argc, char **argv, bool *ret_recorded);
 
-/* The name of a recording from its pattern: expands %p, %h, %q{VAR} and %%. host: for %h; NULL:
- * this machine's name. turn: number of a repeated recording, or OPTION_UNSET. Freed by the caller;
- * NULL with the error chain. */
-char *record_output_name(const char *pattern, const char *host, uint64_t turn);
-
 /* Prints "duet VERB: TEXT" on stderr, or "duet: TEXT" if verb is NULL. text NULL: prints the error
  * chain and clears it. */
 void print_error(const char *verb, const char *text);

@@ -126,9 +126,15 @@ static int apply_row(struct option_file *file, const struct option_row *row, voi
 			return error;
 	}
 	error = option_set(row, text, values);
+	/* every value of a field that may be repeated */
+	while (!error && row->type == OPTION_TEXTS &&
+	       (value = config_next(file->config, field, value)))
+		error = option_set(row, value->text, values);
 	if (error)
-		error_set(error, "%s: '%s' %s", option_file_place(file, value).text, field,
-			  error_text());
+		error_set(
+			error, "%s: '%s' %s",
+			option_file_place(file, value ? value : file->said[row - file->rows]).text,
+			field, error_text());
 	return error;
 }
 
@@ -178,8 +184,18 @@ static int set_words(struct config *config, const char *field, const char *words
 	return error;
 }
 
+static int set_texts(struct config *config, const char *field, const struct option_texts *texts)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < texts->count && !error; i++)
+		error = config_set(config, field, texts->texts[i]);
+	return error;
+}
+
 int option_to_config(const struct option_row *row, const void *values, struct config *config)
 {
+	const void *place = (const char *)values + row->offset;
 	struct string_builder text = {0};
 	char field[NAME_SIZE];
 	int error;
@@ -187,7 +203,9 @@ int option_to_config(const struct option_row *row, const void *values, struct co
 	option_format(row, values, &text);
 	error = text.error;
 	field_of(row, field);
-	if (!error && row->type == OPTION_LIST)
+	if (!error && row->type == OPTION_TEXTS)
+		error = set_texts(config, field, place);
+	else if (!error && row->type == OPTION_LIST)
 		error = set_words(config, field, string_builder_text(&text));
 	else if (!error)
 		error = config_set(config, field, string_builder_text(&text));

@@ -82,6 +82,7 @@ const struct option_row request_options[] = {
 	 offsetof(struct record_values, devices)},
 	{"keep", 0, OPTION_SPAN, "SEC", "keep only the last SEC seconds",
 	 offsetof(struct record_values, keep_ns)},
+	TRIGGER_OPTIONS,
 	{"max-size", 0, OPTION_SIZE, "N", "maximum file size in bytes; drops the oldest parts",
 	 offsetof(struct record_values, max_size_bytes)},
 	{"max-memory", 0, OPTION_SIZE, "N",
@@ -206,6 +207,16 @@ static int check_values(const struct request *request)
 	if (values->user && geteuid() != 0)
 		return request_refuse(request, "user",
 				      "needs root (sudo duet record --user NAME -- PROGRAM)");
+	return 0;
+}
+
+static int check_triggers(struct request *request)
+{
+	const char *option;
+
+	if (trigger_request_read(&request->values.trigger, request->values.keep_ns,
+				 &request->triggers, &option))
+		return request_refuse(request, option, "%s", error_text());
 	return 0;
 }
 
@@ -618,6 +629,8 @@ bool request_read(struct request *request, const struct cli_command *command, in
 		status = check_recorded(request);
 	if (!status)
 		status = check_values(request);
+	if (!status)
+		status = check_triggers(request);
 	if (status)
 		*ret_status = status;
 	return !status;
@@ -627,6 +640,7 @@ void request_fini(struct request *request)
 {
 	option_file_fini(&request->file);
 	device_choice_fini(&request->devices);
+	trigger_request_fini(&request->triggers);
 	free(request->file_program);
 	request->file_program = NULL;
 }

@@ -10,6 +10,7 @@
 
 #include "cli/command.h"
 #include "cli/option_file.h"
+#include "cli/record/trigger_request.h"
 #include "collect/device_choice.h"
 #include "collect/session.h"
 
@@ -19,6 +20,7 @@ struct record_values {
 	const char *output, *config, *collect, *user, *stacks, *event, *pids, *devices;
 	uint64_t duration_ns, max_size_bytes, max_memory_bytes, keep_ns, flush_ns, frequency_hz,
 		owner_fd, turn;
+	struct trigger_values trigger;
 	enum option_switch all, preload, verbose, archive;
 	bool print_config;
 };
@@ -30,6 +32,7 @@ struct request {
 	char **program;      /* the program and its arguments from the command line; NULL: none */
 	char **file_program; /* the same from the file; the list is owned */
 	struct device_choice devices;
+	struct trigger_request triggers;
 	bool has_pid_zero; /* the file has pid 0: the program that duet starts */
 };
 

@@ -42,7 +42,12 @@ struct session_options {
 	/* Called every 100 ms, in the loop that reads the rings; it must return within a few ms. It
 	 * may cut the trace (trace_writer_cut). true: the recording ends. NULL: not called. */
 	bool (*on_tick)(void *context, struct trace_writer *writer, uint64_t now_ns);
-	void *tick_context;
+	/* Called once all rows are written, before the file is closed; it may cut the trace too.
+	 * program_status: wait status; NULL: there is no program, or it has not ended. NULL: not
+	 * called. */
+	void (*on_end)(void *context, struct trace_writer *writer, uint64_t now_ns,
+		       const int *program_status);
+	void *tick_context; /* for on_tick and on_end */
 	/* The chosen collectors with their options (collectors_choose). */
 	struct collector_slot collected[MAX_COLLECTORS];
 };

@@ -37,6 +37,13 @@ VALUES = {
     "device": (["--device", "GPU-1b0e6f4a,a GPU"], 'device: ["GPU-1b0e6f4a", "a GPU"]'),
     "duration": (["-d", "1.5"], 'duration: "1500ms"'),
     "keep": (["--keep", "3600"], 'keep: "1h"'),
+    "trigger": (["--trigger", "iteration > 3 x p99", "--trigger", "idle > 1ms"],
+                'trigger: ["iteration > 3 x p99", "idle > 1ms"]'),
+    "trigger_after": (["--trigger", "throttled", "--trigger-after", "0.5"], 'trigger_after: "500ms"'),
+    "trigger_interval": (["--trigger", "throttled", "--trigger-interval", "60"], 'trigger_interval: "1m"'),
+    "trigger_max": (["--trigger", "throttled", "--trigger-max", "03"], "trigger_max: 3"),
+    "trigger_output": (["--trigger", "throttled", "--trigger-output", "a-%n.duet"], 'trigger_output: "a-%n.duet"'),
+    "trigger_run": (["--trigger", "throttled", "--trigger-run", "mail root"], 'trigger_run: "mail root"'),
     "max_size": (["--max-size", "1024K"], 'max_size: "1M"'),
     "max_memory": (["--max-memory", "65536K"], 'max_memory: "64M"'),
     "flush_interval": (["--flush-interval", "0.25"], 'flush_interval: "250ms"'),
@@ -318,7 +325,8 @@ LEFT_OUT = "applies to the collector cpu, which --collect or --all does not incl
 MISTAKES = [
     ("outptu: 'x'", [], "1:1: unknown field 'outptu'; did you mean 'output'?"),
     ("nothing: 1", [], "1:1: unknown field 'nothing'; there are: output, command, pid, all, user, preload, collect, frequency, "
-                       "event, stacks, duration, keep, max_size, archive, verbose, flush_interval, max_memory, device, system, nvidia, drm, gate"),
+                       "event, stacks, duration, keep, max_size, archive, verbose, flush_interval, max_memory, device, "
+                       "trigger, trigger_after, trigger_interval, trigger_max, trigger_output, trigger_run, system, nvidia, drm, gate"),
     ("\n  frequency: fast", [], "2:14: 'frequency' takes a whole number from 0 to 18446744073709551615, not fast"),
     ("stacks: pyton", [], "1:9: 'stacks' takes all, native, python or none, not pyton; did you mean python?"),
     ("stacks: 'all'", [], "1:9: 'stacks' takes all, native, python or none, not 'all'; did you mean all, without quotes?"),

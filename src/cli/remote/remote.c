@@ -23,6 +23,7 @@
 #include "base/format.h"
 #include "base/string.h"
 #include "cli/output.h"
+#include "cli/record/output_name.h"
 #include "cli/remote/arguments.h"
 #include "cli/remote/fetch.h"
 #include "cli/remote/job.h"

@@ -112,6 +112,16 @@ static void keep_files(struct session *session)
 	session_note(session, COLLECTOR_PARTIAL, text);
 }
 
+static void call_on_end(struct session *session)
+{
+	const struct session_options *options = session->options;
+	bool has_status = session->result->has_program && !session->child.pid;
+
+	if (options->on_end)
+		options->on_end(options->tick_context, session->writer, host_clocks_now_ns(),
+				has_status ? &session->result->program_status : NULL);
+}
+
 void session_end_recording(struct session *session)
 {
 	uint64_t now_ns;
@@ -152,6 +162,8 @@ void session_end_recording(struct session *session)
 	feeds_finish(&session->feeds, now_ns);
 	session->result->processes += session->feeds.processes;
 	feeds_close(&session->feeds);
+	/* before the host gets its end, which a cut removes */
+	call_on_end(session);
 	recording_describe_host(&session->recording, session->times.begin_ns, now_ns);
 }
 
