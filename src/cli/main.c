@@ -34,6 +34,7 @@ struct verb {
 static const struct verb verbs[] = {
 	{"record", &command_record},
 	{"report", &command_report},
+	{"top", &command_top},
 	{"export", &command_export},
 	{"info", &command_info},
 	{"list", &command_list},

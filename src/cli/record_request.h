@@ -21,6 +21,7 @@ struct record_values {
 	uint64_t duration_ns, max_size_bytes, max_memory_bytes, keep_ns, flush_ns, frequency_hz,
 		owner_fd, turn;
 	struct trigger_values trigger;
+		owner_fd, turn, ring_ns;
 	enum option_switch all, preload, verbose, archive;
 	bool print_config;
 };

@@ -242,7 +242,7 @@ static int make_room(struct live_places *places)
 	return array_grow(places->names, places->capacity, places->count + MAX_NEW);
 }
 
-int places_find(struct live_places *places, struct snapshot_maker *maker)
+int live_places_find(struct live_places *places, struct snapshot_maker *maker)
 {
 	struct live_snapshot *snapshot = maker->snapshot;
 	unsigned int new = 0;

@@ -298,7 +298,7 @@ static int fill_snapshot(struct snapshot_maker *maker)
 
 	snapshot->begin_ns = analysis->from_ns;
 	snapshot->end_ns = analysis->to_ns;
-	snapshot->start_ns = analysis->begin_ns;
+	snapshot->start_ns = analysis->begin_ns - analysis->dropped_before_ns;
 	model_wall_clock(analysis->model, analysis->to_ns, &snapshot->real_ns);
 	fill_ledger(analysis, &snapshot->ledger);
 	error = add_devices(maker);
@@ -315,7 +315,7 @@ static int fill_snapshot(struct snapshot_maker *maker)
 	if (!error && maker->options->has_stacks)
 		error = snapshot_add_stacks(maker);
 	if (!error && maker->options->places)
-		error = places_find(maker->options->places, maker);
+		error = live_places_find(maker->options->places, maker);
 	return error;
 }
 

@@ -40,4 +40,4 @@ int snapshot_add_kernels(struct snapshot_maker *maker); /* -ENOMEM */
 int snapshot_add_stacks(struct snapshot_maker *maker);  /* -ENOMEM */
 
 /* Names the place of each device's largest cause. -ENOMEM. */
-int places_find(struct live_places *places, struct snapshot_maker *maker);
+int live_places_find(struct live_places *places, struct snapshot_maker *maker);
