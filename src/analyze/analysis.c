@@ -371,12 +371,23 @@ static void forget_switches(struct analysis *analysis)
 	analysis->cpu.gils_count = 0;
 }
 
-/* Which thread states are unknown because of the losses and damage found so far. */
-static struct sweep_lost find_lost(struct analysis *analysis)
+/* A file that is still written has no end yet, but its rows have arrived. */
+static void read_damage(struct sweep *sweep)
 {
-	struct sweep_lost lost = {.is_told = true};
+	struct analysis *analysis = sweep->analysis;
 
 	trace_reader_damage(analysis->model->reader, &analysis->damage);
+	if (sweep->options->arrived_ns)
+		analysis->damage.truncated = false;
+}
+
+/* Which thread states are unknown because of the losses and damage found so far. */
+static struct sweep_lost find_lost(struct sweep *sweep)
+{
+	struct analysis *analysis = sweep->analysis;
+	struct sweep_lost lost = {.is_told = true};
+
+	read_damage(sweep);
 	lost.host = !knows_calls(analysis);
 	lost.switches = lost.host || has_lost_switches(analysis);
 	return lost;
@@ -384,7 +395,7 @@ static struct sweep_lost find_lost(struct analysis *analysis)
 
 static void forget_lost(struct sweep *sweep)
 {
-	struct sweep_lost lost = find_lost(sweep->analysis);
+	struct sweep_lost lost = find_lost(sweep);
 
 	if (lost.switches)
 		forget_switches(sweep->analysis);
@@ -412,7 +423,7 @@ static int finish(struct sweep *sweep)
 	if (error)
 		return error;
 	close_window(sweep);
-	trace_reader_damage(analysis->model->reader, &analysis->damage);
+	read_damage(sweep);
 	sweep_close_contradictions(sweep, model_is_whole(analysis->model, &analysis->damage));
 	ledger_close(&analysis->ledger,
 		     analysis->ledger.passed &&
@@ -420,7 +431,7 @@ static int finish(struct sweep *sweep)
 	error = sweep_note_all_in_flight(sweep);
 	if (error)
 		return error;
-	trace_reader_damage(analysis->model->reader, &analysis->damage);
+	read_damage(sweep);
 	error = close_accounts(sweep);
 	if (error)
 		return error;
@@ -585,7 +596,7 @@ static int sweep_once(struct analysis *analysis, const struct analysis_options *
 	if (!error)
 		error = sweep_make_switch_losses(&sweep);
 	if (!error && findings->lost.is_told)
-		findings->lost = find_lost(analysis);
+		findings->lost = find_lost(&sweep);
 	if (!error)
 		sweep_mark_launchers(&sweep);
 	if (!error)
