@@ -23,6 +23,10 @@
 #include "base/array.h"
 #include "base/number.h"
 
+/* Rows of a file that is still written are read this far beyond the window: commands without device
+ * times, whose rows come when their end was seen, and waits that end after it. */
+#define PAST_WINDOW_NS UINT64_C(50000000)
+
 static int scout_item(struct sweep *sweep, const struct order_item *item)
 {
 	switch (item->kind) {
@@ -145,6 +149,21 @@ static bool is_part(const struct order_item *item)
 	return item->kind == EVENT_LAUNCH && (launch->flags & LAUNCH_PART);
 }
 
+/* Whether later rows change nothing in the window of a file that is still written. An idle gap
+ * belongs to the next command, so that each device must have had one after the window. */
+static bool is_past_window(const struct sweep *sweep, const struct order_item *item)
+{
+	const struct analysis *analysis = sweep->analysis;
+
+	if (!sweep->options->arrived_ns ||
+	    item->time_ns <= add_saturated(analysis->to_ns, sweep->delay_ns + PAST_WINDOW_NS))
+		return false;
+	for (size_t i = 0; i < analysis->devices_count; i++)
+		if (analysis->devices[i].account.last_end <= analysis->to_ns)
+			return false;
+	return true;
+}
+
 static int run(struct sweep *sweep)
 {
 	struct order_item item;
@@ -153,6 +172,8 @@ static int run(struct sweep *sweep)
 	while ((status = order_next(sweep->order, &item)) > 0) {
 		int error;
 
+		if (is_past_window(sweep, &item))
+			return 0;
 		sweep->launches += item.kind == EVENT_LAUNCH && !is_part(&item);
 		error = on_item(sweep, &item);
 		if (!error && !is_part(&item))

@@ -24,6 +24,7 @@
 #include "cli/command.h"
 #include "cli/selection.h"
 #include "cli/top/recorder.h"
+#include "collect/collector.h"
 #include "live/follow.h"
 #include "live/watch.h"
 #include "ui/top.h"
@@ -46,6 +47,7 @@ struct top_session {
 	struct top_recorder *recorder;      /* of -p and -a; NULL: a file is watched */
 	struct top_recorder *file_recorder; /* started by key r; NULL: none */
 	char file[64];                      /* its file */
+	char note[512];                     /* why no device is known */
 };
 
 static const struct option_row top_options[] = {
@@ -171,6 +173,29 @@ static const char *on_picture(void *context, bool *ret_is_over)
 	return message;
 }
 
+/* The reason of the first process and the first runtime: the default collector's, otherwise the one
+ * that --collect names. */
+static const char *explain_no_device(void *context)
+{
+	struct top_session *session = context;
+	const struct top_values *values = session->values;
+	const int pid = values->pids ? atoi(values->pids) : 0;
+
+	if (!pid || !session->recorder)
+		return NULL;
+	for (size_t i = 0; i < collectors_count; i++) {
+		const struct guest_way *way = collectors[i]->way;
+
+		if (!way || !way->why_unrecorded ||
+		    (values->collect && !strstr(values->collect, collectors[i]->name)))
+			continue;
+		snprintf(session->note, sizeof(session->note), "process %d %s", pid,
+			 way->why_unrecorded(pid));
+		return session->note;
+	}
+	return NULL;
+}
+
 /* ---- sources --------------------------------------------------------------------------------- */
 
 static int start_recorder(struct top_session *session, struct live_follow **ret_follow)
@@ -222,6 +247,7 @@ static int show(struct top_session *session, const char *path)
 					 .has_json = values->json,
 					 .on_record = on_record,
 					 .on_picture = on_picture,
+					 .explain_no_device = explain_no_device,
 					 .context = session};
 	int number = 0;
 

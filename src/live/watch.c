@@ -26,6 +26,8 @@
 #include "live/follow.h"
 #include "live/snapshot.h"
 
+#define BEFORE_NS UINT64_C(100000000)
+
 struct live_watch {
 	struct live_follow *follow;
 	struct live_places *places; /* NULL: not asked for */
@@ -92,6 +94,7 @@ static int analyse(struct live_watch *watch, const struct live_look *look,
 		.begin_ns =
 			watch->end_ns > look->interval_ns ? watch->end_ns - look->interval_ns : 0,
 		.end_ns = watch->end_ns,
+		.before_ns = BEFORE_NS,
 		.by_thread = look->pid != 0};
 	const struct live_snapshot_options snapshot_options = {
 		.has_stacks = look->has_stacks, .places = watch->places, .pid = look->pid};

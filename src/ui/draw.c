@@ -158,7 +158,8 @@ static int put_body(struct canvas *canvas, const struct live_snapshot *snapshot,
 	int used;
 
 	put_summary(canvas, snapshot, state);
-	used = ui_draw_devices(canvas, 2, needed < room / 2 ? needed : room / 2, snapshot);
+	used = ui_draw_devices(canvas, 2, needed < room / 2 ? needed : room / 2, snapshot,
+			       state->note);
 	area.row = 2 + used + 1;
 	area.rows = end - area.row;
 	return ui_draw_views(canvas, &area, snapshot, state);
@@ -217,7 +218,7 @@ static int print_devices(FILE *file, int columns, bool is_ascii,
 	if (error)
 		return error;
 	put_title(&canvas, snapshot, state);
-	ui_draw_devices(&canvas, 1, rows, snapshot);
+	ui_draw_devices(&canvas, 1, rows, snapshot, state->note);
 	canvas_print(&canvas, file);
 	canvas_fini(&canvas);
 	return 0;

@@ -28,7 +28,8 @@ enum {
 	MIN_NAME = 18,
 	MAX_NAME = 48,
 	MIN_BAR = 8,
-	MAX_BAR = 40
+	MAX_BAR = 40,
+	NOTE_ROWS = 4
 };
 
 /* The columns of one screen width. */
@@ -245,9 +246,37 @@ static int rows_of(const struct live_snapshot *snapshot, uint32_t device)
 	return *engines ? 3 : 2;
 }
 
+/* Length of the first line of a text that is broken at blanks. */
+static size_t line_length(const char *text, size_t width)
+{
+	size_t length = strlen(text);
+
+	if (length <= width)
+		return length;
+	for (length = width; length && text[length] != ' ';)
+		length--;
+	return length ? length : width;
+}
+
+static int put_note(struct canvas *canvas, int row, int end, const char *note)
+{
+	const size_t width = canvas->columns > 2 ? (size_t)canvas->columns - 2 : 1;
+
+	canvas_put(canvas, row++, 1, (int)width, STYLE_FAINT, "no device so far");
+	while (*note && row < end) {
+		const size_t length = line_length(note, width);
+		char line[512];
+
+		snprintf(line, sizeof(line), "%.*s", (int)length, note);
+		canvas_put(canvas, row++, 1, (int)width, STYLE_WARNING, line);
+		note += length + (note[length] == ' ');
+	}
+	return row;
+}
+
 int ui_devices_rows(const struct live_snapshot *snapshot)
 {
-	int rows = 1;
+	int rows = snapshot->devices_count ? 1 : 1 + NOTE_ROWS;
 
 	for (uint32_t i = 0; i < snapshot->devices_count; i++)
 		rows += rows_of(snapshot, i);
@@ -266,7 +295,7 @@ static void put_heading(struct canvas *canvas, int row, const struct columns *co
 }
 
 int ui_draw_devices(struct canvas *canvas, int row, int max_rows,
-		    const struct live_snapshot *snapshot)
+		    const struct live_snapshot *snapshot, const char *note)
 {
 	const struct columns columns = columns_of(canvas->columns);
 	const int first = row;
@@ -291,7 +320,6 @@ int ui_draw_devices(struct canvas *canvas, int row, int max_rows,
 		canvas_put(canvas, row++, 1, canvas->columns - 1, STYLE_FAINT, text);
 	}
 	if (!snapshot->devices_count)
-		canvas_put(canvas, row++, 1, canvas->columns - 1, STYLE_FAINT,
-			   "no device so far: the program has created no queue");
+		row = put_note(canvas, row, first + max_rows, note);
 	return row - first;
 }

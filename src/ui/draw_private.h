@@ -15,9 +15,10 @@ struct ui_area {
 	int row, column, rows, columns;
 };
 
-/* Draws devices from `row` on, in at most `max_rows`; returns the rows that it took. */
+/* Draws devices from `row` on, in at most `max_rows`; returns the rows that it took. note: why
+ * there is none; "": not known. */
 int ui_draw_devices(struct canvas *canvas, int row, int max_rows,
-		    const struct live_snapshot *snapshot);
+		    const struct live_snapshot *snapshot, const char *note);
 int ui_devices_rows(const struct live_snapshot *snapshot); /* rows for all devices */
 
 /* Draws a table, its heading included. With `is_chosen` it has the mark, and sets what the next

@@ -66,10 +66,11 @@ struct ui_state {
 	int32_t selected_pid;
 	char selected_name[UI_TEXT];
 	uint64_t interval_ns;
-	int steps_back;      /* intervals before the newest one, while frozen or after the end */
-	bool has_ended;      /* the recording */
-	bool is_recording;   /* duet record runs as a child */
-	char title[UI_TEXT]; /* what is watched */
+	int steps_back;         /* intervals before the newest one, while frozen or after the end */
+	bool has_ended;         /* the recording */
+	bool is_recording;      /* duet record runs as a child */
+	char title[UI_TEXT];    /* what is watched */
+	char note[4 * UI_TEXT]; /* why no device is known; "": not known */
 	char message[2 * UI_TEXT]; /* shown above the hints; "": none */
 	bool is_warning;           /* the message reports a failure */
 };

@@ -105,6 +105,16 @@ static void show_news(struct top *top)
 	top->state.has_ended |= is_over;
 }
 
+static void explain(struct top *top)
+{
+	const struct ui_top_options *options = top->options;
+	const char *text = NULL;
+
+	if (top->snapshot && !top->snapshot->devices_count && options->explain_no_device)
+		text = options->explain_no_device(options->context);
+	snprintf(top->state.note, sizeof(top->state.note), "%s", text ? text : "");
+}
+
 /* A failure to read is shown, because the next picture may succeed. */
 static int refresh(struct top *top)
 {
@@ -114,6 +124,7 @@ static int refresh(struct top *top)
 		error_clear();
 	}
 	show_news(top);
+	explain(top);
 	return draw(top);
 }
 

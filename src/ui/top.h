@@ -24,6 +24,8 @@ struct ui_top_options {
 	/* Called with each picture. Returns a line for the user, or NULL. *ret_is_over: the
 	 * recorder has ended. */
 	const char *(*on_picture)(void *context, bool *ret_is_over);
+	/* Why no device is known; NULL: the reason is not known. */
+	const char *(*explain_no_device)(void *context);
 	void *context;
 };
 

@@ -196,7 +196,7 @@ int top_recorder_start(const struct top_request *request, uint64_t keep_ns,
 	char path[NUMBER_BYTES], keep[NUMBER_BYTES];
 	char *words[TOP_RECORDER_WORDS + 16] = {
 		"duet",   "record", "--output",         path, "--keep", keep,
-		"--ring", "0.5",    "--flush-interval", "0.2"};
+		"--ring", "0.25",    "--flush-interval", "0.2"};
 	struct top_recorder *recorder;
 	int error;
 
