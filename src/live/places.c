@@ -95,31 +95,33 @@ static uint64_t hash_stack(const struct model *model, uint32_t stack)
 	return hash;
 }
 
-static void format_place(const struct verdict_place *place, struct place_name *name)
+int snapshot_name_place(struct frames *frames, uint32_t stack, char *ret_text, size_t size,
+			bool *ret_is_own)
 {
+	struct verdict_place place;
 	char text[2 * LIVE_NAME];
 
-	*name = (struct place_name){.is_own = place->is_own};
-	if (!place->function)
-		return;
-	if (place->file && place->line)
-		snprintf(text, sizeof(text), "%.*s (%s:%" PRIu32 ")", LIVE_NAME / 2,
-			 place->function, path_base(place->file), place->line);
+	if (verdict_find_place(frames, stack, &place))
+		return -ENOMEM;
+	if (place.function && place.file && place.line)
+		snprintf(text, sizeof(text), "%.*s (%s:%" PRIu32 ")", LIVE_NAME / 2, place.function,
+			 path_base(place.file), place.line);
 	else
-		snprintf(text, sizeof(text), "%s", place->function);
-	snapshot_copy_text(text, name->text, sizeof(name->text));
+		snprintf(text, sizeof(text), "%s", place.function ? place.function : "");
+	snapshot_copy_text(text, ret_text, size);
+	*ret_is_own = place.is_own;
+	return 0;
 }
 
 static int add_name(struct live_places *places, struct snapshot_maker *maker, uint32_t stack,
 		    uint64_t hash)
 {
-	struct verdict_place place;
 	struct place_name name;
 	struct frames *frames;
 
-	if (maker_frames(maker, &frames) || verdict_find_place(frames, stack, &place))
+	if (maker_frames(maker, &frames) ||
+	    snapshot_name_place(frames, stack, name.text, sizeof(name.text), &name.is_own))
 		return -ENOMEM;
-	format_place(&place, &name);
 	if (array_append(places->names, places->capacity, places->count, name))
 		return -ENOMEM;
 	return hash_map_put(&places->index, hash, places->count - 1);
@@ -252,7 +254,8 @@ int live_places_find(struct live_places *places, struct snapshot_maker *maker)
 		struct live_device *device = &snapshot->devices[i];
 		struct longest longest = {.count = 0};
 
-		if (!device->cause_ns || device->cause == CAUSE_UNKNOWN)
+		if (!device->cause_ns || device->cause == CAUSE_UNKNOWN ||
+		    device->cause == CAUSE_NOTHING_TO_DO)
 			continue;
 		find_longest(maker->analysis, i, device->cause, &longest);
 		error = name_cause(places, maker, device, &longest, &new);

@@ -86,8 +86,9 @@ struct live_metric {
 /* Busy time and idle time of one launching call path. */
 struct live_stack {
 	uint32_t device, process;
-	char *text;   /* owned; frames, root first, separated by ";" */
-	char *kernel; /* owned; kernel or command that it launches; "": none */
+	char *text;            /* owned; frames, root first, separated by ";" */
+	char *kernel;          /* owned; kernel or command that it launches; "": none */
+	char place[LIVE_NAME]; /* the user's innermost function; "": not known */
 	uint64_t busy_ns, idle_ns, count;
 };
 

@@ -158,6 +158,8 @@ static void write_stack(const struct live_snapshot *snapshot, const struct live_
 	json_object_begin(json);
 	json_pair_text(json, "stack", stack->text);
 	json_pair_text(json, "kernel", stack->kernel);
+	if (*stack->place)
+		json_pair_text(json, "place", stack->place);
 	write_device_of(snapshot, stack->device, json);
 	write_process_of(snapshot, stack->process, json);
 	json_pair_u64(json, "count", stack->count);

@@ -256,6 +256,7 @@ static int keep_stack(struct snapshot_maker *maker, struct frames *frames,
 		      const struct stack_row *row)
 {
 	struct live_stack *stack = &maker->snapshot->stacks[maker->snapshot->stacks_count++];
+	bool is_own;
 
 	*stack = (struct live_stack){.device = maker_device(maker, row->path->device),
 				     .process = maker_process(maker, row->path->whom.process),
@@ -264,7 +265,10 @@ static int keep_stack(struct snapshot_maker *maker, struct frames *frames,
 				     .busy_ns = row->busy_ns,
 				     .idle_ns = row->idle_ns,
 				     .count = row->count};
-	return stack->text && stack->kernel ? 0 : -ENOMEM;
+	if (!stack->text || !stack->kernel)
+		return -ENOMEM;
+	return snapshot_name_place(frames, row->path->stack, stack->place, sizeof(stack->place),
+				   &is_own);
 }
 
 static int keep_stacks(struct snapshot_maker *maker, const struct stack_rows *rows)

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -38,6 +39,10 @@ char *snapshot_keep_text(const char *text);
 
 int snapshot_add_kernels(struct snapshot_maker *maker); /* -ENOMEM */
 int snapshot_add_stacks(struct snapshot_maker *maker);  /* -ENOMEM */
+
+/* "load_batch (data.py:31)"; "": the stack has no function with a name. -ENOMEM. */
+int snapshot_name_place(struct frames *frames, uint32_t stack, char *ret_text, size_t size,
+			bool *ret_is_own);
 
 /* Names the place of each device's largest cause. -ENOMEM. */
 int live_places_find(struct live_places *places, struct snapshot_maker *maker);

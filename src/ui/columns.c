@@ -65,7 +65,7 @@ static const struct ui_column counters[] = {
 };
 
 static const struct ui_column stacks[] = {
-	{"LAUNCHED FROM, INNERMOST FIRST", COLUMN_NAME, 30, 0, "functions that led to the launch"},
+	{"LAUNCHED FROM", COLUMN_NAME, 26, 0, "function of the program that led to the launch"},
 	{"DEVICE TIME", COLUMN_BAR, 18, 0, "share of the time in which these commands ran"},
 	{"IDLE BEFORE", COLUMN_RIGHT, 11, 0, "device idle until these commands started"},
 	{"RUNS/s", COLUMN_RIGHT, 8, 0, "commands per second"},

@@ -153,7 +153,8 @@ static void put_message(struct canvas *canvas, int row, const struct ui_state *s
 static int put_body(struct canvas *canvas, const struct live_snapshot *snapshot,
 		    struct ui_state *state, int end)
 {
-	const int room = end - 2, needed = ui_devices_rows(snapshot);
+	const int room = end - 2, tall = ui_devices_rows(snapshot, true);
+	const int needed = tall <= room / 2 ? tall : ui_devices_rows(snapshot, false);
 	struct ui_area area = {.columns = canvas->columns};
 	int used;
 
@@ -211,7 +212,7 @@ static int print_view(FILE *file, int columns, bool is_ascii, enum ui_view view,
 static int print_devices(FILE *file, int columns, bool is_ascii,
 			 const struct live_snapshot *snapshot, const struct ui_state *state)
 {
-	const int rows = ui_devices_rows(snapshot) + 1 + !snapshot->devices_count;
+	const int rows = ui_devices_rows(snapshot, false) + 1 + !snapshot->devices_count;
 	struct canvas canvas;
 	int error = canvas_init(&canvas, rows, columns, is_ascii);
 

@@ -29,18 +29,22 @@ enum {
 	MAX_NAME = 48,
 	MIN_BAR = 8,
 	MAX_BAR = 40,
-	NOTE_ROWS = 4
+	NOTE_ROWS = 4,
+	MAX_CAUSES = 6,
+	TALL = 40 /* rows of a screen on which each cause has a row of its own */
 };
 
 /* The columns of one screen width. */
 struct columns {
 	int name, bar, percent, rate, flight, memory, power;
+	bool has_counters; /* memory or power of some device */
 };
 
-static struct columns columns_of(int width)
+static struct columns columns_of(int width, bool has_counters)
 {
-	struct columns columns = {.name = MIN_NAME, .bar = MIN_BAR};
-	int rest = width - (MIN_NAME + MIN_BAR + PERCENT + RATE + FLIGHT + MEMORY + POWER);
+	struct columns columns = {.name = MIN_NAME, .bar = MIN_BAR, .has_counters = has_counters};
+	int rest = width - (MIN_NAME + MIN_BAR + PERCENT + RATE + FLIGHT +
+			    (has_counters ? MEMORY + POWER : 0));
 
 	while (rest > 0 && (columns.name < MAX_NAME || columns.bar < MAX_BAR)) {
 		if (columns.name < MAX_NAME && (rest % 2 || columns.bar == MAX_BAR))
@@ -160,19 +164,31 @@ static void append_cause(const struct live_snapshot *snapshot, const struct live
 			       percent);
 }
 
-/* The place and the largest cause, then other causes above 0.5 % of the time. */
-static void append_causes(const struct live_snapshot *snapshot, const struct live_device *device,
-			  struct string_builder *text)
+/* Causes above 0.5 % of the time, at most MAX_CAUSES. */
+static size_t list_causes(const struct live_snapshot *snapshot, const struct live_device *device,
+			  unsigned int causes[MAX_CAUSES])
 {
 	const uint64_t least_ns = (snapshot->end_ns - snapshot->begin_ns) / 200;
 	unsigned int cause = next_cause(device, CAUSE_COUNT);
+	size_t count = 0;
 
-	for (bool is_first = true; cause != CAUSE_COUNT; is_first = false) {
-		if (!is_first && device->causes[cause] < least_ns)
-			return;
-		append_cause(snapshot, device, cause, is_first, text);
-		cause = next_cause(device, cause);
+	for (; cause != CAUSE_COUNT && count < MAX_CAUSES; cause = next_cause(device, cause)) {
+		if (count && device->causes[cause] < least_ns)
+			break;
+		causes[count++] = cause;
 	}
+	return count;
+}
+
+/* The place and the largest cause, then the other causes. */
+static void append_causes(const struct live_snapshot *snapshot, const struct live_device *device,
+			  struct string_builder *text)
+{
+	unsigned int causes[MAX_CAUSES];
+	const size_t count = list_causes(snapshot, device, causes);
+
+	for (size_t i = 0; i < count; i++)
+		append_cause(snapshot, device, causes[i], i == 0, text);
 }
 
 static void put_idle(struct canvas *canvas, int row, const struct live_snapshot *snapshot,
@@ -200,6 +216,43 @@ static void put_idle(struct canvas *canvas, int row, const struct live_snapshot 
 	string_builder_fini(&text);
 }
 
+static size_t causes_count(const struct live_snapshot *snapshot, const struct live_device *device)
+{
+	unsigned int causes[MAX_CAUSES];
+
+	return list_causes(snapshot, device, causes);
+}
+
+/* One row per cause: the place first, then the cause and its meaning. Returns the rows. */
+static int put_causes(struct canvas *canvas, int row, const struct live_snapshot *snapshot,
+		      const struct live_device *device)
+{
+	unsigned int causes[MAX_CAUSES];
+	const size_t count = list_causes(snapshot, device, causes);
+	const double idle = 100 * share_of(snapshot, device->idle_ns);
+	const int room = canvas->columns - 14;
+	char text[64 + LIVE_NAME];
+	int at;
+
+	snprintf(text, sizeof(text), "idle %.*f %%, because:", idle < 10 ? 1 : 0, idle);
+	canvas_put(canvas, row, 3, canvas->columns - 3, STYLE_PLAIN, text);
+	for (size_t i = 0; i < count; i++) {
+		const enum account_cause cause = (enum account_cause)causes[i];
+		const char *meaning = account_cause_meaning(cause);
+		const int line = row + 1 + (int)i;
+
+		snprintf(text, sizeof(text), "%.1f %%",
+			 100 * share_of(snapshot, device->causes[cause]));
+		canvas_put_right(canvas, line, 3, PERCENT, STYLE_PLAIN, text);
+		snprintf(text, sizeof(text), "%s%s%s", i ? "" : device->place,
+			 i || !*device->place ? "" : ": ", cause_text(cause));
+		at = canvas_put(canvas, line, 13, room, STYLE_CAUSE, text);
+		snprintf(text, sizeof(text), "  (%s)", meaning);
+		canvas_put(canvas, line, 13 + at, room - at, STYLE_FAINT, text);
+	}
+	return 1 + (int)count;
+}
+
 /* ---- a device -------------------------------------------------------------------------------- */
 
 static void put_load(struct canvas *canvas, int row, const struct columns *columns,
@@ -223,27 +276,59 @@ static void put_device(struct canvas *canvas, int row, const struct columns *col
 {
 	const struct live_device *device = &snapshot->devices[index];
 	const double seconds = (double)(snapshot->end_ns - snapshot->begin_ns) / 1e9;
-	char text[32];
+	char text[LIVE_NAME + 16];
 
-	canvas_put(canvas, row, 1, columns->name - 2, STYLE_PLAIN, device->name);
+	ui_device_name(snapshot, index, text, sizeof(text));
+	canvas_put(canvas, row, 1, columns->name - 2, STYLE_PLAIN, text);
 	put_load(canvas, row, columns, snapshot, device);
 	snprintf(text, sizeof(text), "%.0f",
 		 (double)device->launches / (seconds > 0 ? seconds : 1));
 	canvas_put_right(canvas, row, columns->rate, RATE, STYLE_PLAIN, text);
 	snprintf(text, sizeof(text), "%llu", (unsigned long long)device->in_flight);
 	canvas_put_right(canvas, row, columns->flight, FLIGHT, STYLE_PLAIN, text);
+	if (!columns->has_counters)
+		return;
 	put_metric(canvas, row, columns->memory, MEMORY,
 		   find_metric(snapshot, index, "gpu.memory.used"));
 	put_metric(canvas, row, columns->power, POWER, find_power(snapshot, index));
-	put_idle(canvas, row + 1, snapshot, device);
 }
 
-static int rows_of(const struct live_snapshot *snapshot, uint32_t device)
+static bool has_counters(const struct live_snapshot *snapshot)
 {
-	char engines[16];
+	for (uint32_t i = 0; i < snapshot->devices_count; i++)
+		if (find_metric(snapshot, i, "gpu.memory.used") || find_power(snapshot, i))
+			return true;
+	return false;
+}
 
-	format_engines(snapshot, device, engines, sizeof(engines));
-	return *engines ? 3 : 2;
+/* All that is shown of a device. Returns the rows that it takes. */
+static int put_all(struct canvas *canvas, int row, const struct columns *columns,
+		   const struct live_snapshot *snapshot, uint32_t index, bool is_tall)
+{
+	const struct live_device *device = &snapshot->devices[index];
+	const int first = row;
+	char engines[256];
+
+	put_device(canvas, row++, columns, snapshot, index);
+	format_engines(snapshot, index, engines, sizeof(engines));
+	if (*engines)
+		canvas_put(canvas, row++, 3, canvas->columns - 3, STYLE_PLAIN, engines);
+	if (is_tall && device->is_measured && device->idle_ns)
+		return row + put_causes(canvas, row, snapshot, device) - first;
+	put_idle(canvas, row++, snapshot, device);
+	return row - first;
+}
+
+static int rows_of(const struct live_snapshot *snapshot, uint32_t index, bool is_tall)
+{
+	const struct live_device *device = &snapshot->devices[index];
+	char engines[16];
+	int rows = 2;
+
+	format_engines(snapshot, index, engines, sizeof(engines));
+	if (is_tall && device->is_measured && device->idle_ns)
+		rows = 2 + (int)causes_count(snapshot, device);
+	return rows + (*engines != '\0');
 }
 
 /* Length of the first line of a text that is broken at blanks. */
@@ -274,12 +359,12 @@ static int put_note(struct canvas *canvas, int row, int end, const char *note)
 	return row;
 }
 
-int ui_devices_rows(const struct live_snapshot *snapshot)
+int ui_devices_rows(const struct live_snapshot *snapshot, bool is_tall)
 {
 	int rows = snapshot->devices_count ? 1 : 1 + NOTE_ROWS;
 
 	for (uint32_t i = 0; i < snapshot->devices_count; i++)
-		rows += rows_of(snapshot, i);
+		rows += rows_of(snapshot, i, is_tall);
 	return rows;
 }
 
@@ -290,6 +375,8 @@ static void put_heading(struct canvas *canvas, int row, const struct columns *co
 	canvas_put(canvas, row, columns->name, columns->bar, STYLE_HEADING, "BUSY");
 	canvas_put_right(canvas, row, columns->rate, RATE, STYLE_HEADING, "LAUNCHES/s");
 	canvas_put_right(canvas, row, columns->flight, FLIGHT, STYLE_HEADING, "IN FLIGHT");
+	if (!columns->has_counters)
+		return;
 	canvas_put_right(canvas, row, columns->memory, MEMORY, STYLE_HEADING, "MEMORY");
 	canvas_put_right(canvas, row, columns->power, POWER, STYLE_HEADING, "POWER");
 }
@@ -297,22 +384,20 @@ static void put_heading(struct canvas *canvas, int row, const struct columns *co
 int ui_draw_devices(struct canvas *canvas, int row, int max_rows,
 		    const struct live_snapshot *snapshot, const char *note)
 {
-	const struct columns columns = columns_of(canvas->columns);
+	const struct columns columns = columns_of(canvas->columns, has_counters(snapshot));
+	const bool is_tall = max_rows >= ui_devices_rows(snapshot, true) && canvas->rows >= TALL;
 	const int first = row;
 	uint32_t i = 0;
 	char text[256];
 
 	put_heading(canvas, row++, &columns);
 	for (; i < snapshot->devices_count; i++) {
-		const int rows = rows_of(snapshot, i);
+		const int rows = rows_of(snapshot, i, is_tall);
 		const bool is_last = i + 1 == snapshot->devices_count;
 
 		if (row + rows + !is_last > first + max_rows)
 			break;
-		put_device(canvas, row, &columns, snapshot, i);
-		format_engines(snapshot, i, text, sizeof(text));
-		canvas_put(canvas, row + 2, 3, canvas->columns - 3, STYLE_PLAIN, text);
-		row += rows;
+		row += put_all(canvas, row, &columns, snapshot, i, is_tall);
 	}
 	if (i < snapshot->devices_count) {
 		snprintf(text, sizeof(text), "… %zu more: enlarge the window",

@@ -19,7 +19,8 @@ struct ui_area {
  * there is none; "": not known. */
 int ui_draw_devices(struct canvas *canvas, int row, int max_rows,
 		    const struct live_snapshot *snapshot, const char *note);
-int ui_devices_rows(const struct live_snapshot *snapshot); /* rows for all devices */
+/* Rows for all devices; is_tall: each cause of idle time has its own. */
+int ui_devices_rows(const struct live_snapshot *snapshot, bool is_tall);
 
 /* Draws a table, its heading included. With `is_chosen` it has the mark, and sets what the next
  * keys refer to in `state`. */

@@ -98,6 +98,8 @@ static enum ui_action go_to(struct ui_state *state, enum ui_view view)
 {
 	state->view = view;
 	*state->filter = '\0';
+	if (view != VIEW_STACKS)
+		*state->kernel = '\0';
 	return UI_REDRAW;
 }
 

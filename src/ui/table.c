@@ -93,9 +93,23 @@ static struct ui_cell cell_value(double value)
 	return cell;
 }
 
-static const char *device_name(const struct live_snapshot *snapshot, uint32_t index)
+const char *ui_device_name(const struct live_snapshot *snapshot, uint32_t index, char *ret_text,
+			   size_t size)
 {
-	return index < snapshot->devices_count ? snapshot->devices[index].name : "";
+	if (index >= snapshot->devices_count)
+		snprintf(ret_text, size, "%s", "");
+	else if (snapshot->devices_count > 1)
+		snprintf(ret_text, size, "%u: %s", index, snapshot->devices[index].name);
+	else
+		snprintf(ret_text, size, "%s", snapshot->devices[index].name);
+	return ret_text;
+}
+
+static struct ui_cell cell_device(const struct live_snapshot *snapshot, uint32_t index)
+{
+	char name[LIVE_NAME + 16];
+
+	return cell_text(ui_device_name(snapshot, index, name, sizeof(name)));
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -142,7 +156,7 @@ static void make_kernel(const struct live_snapshot *snapshot, size_t index, stru
 	row->cells[2] = cell_rate(snapshot, kernel->count);
 	row->cells[3] = cell_time(kernel->count ? kernel->total_ns / kernel->count : 0);
 	row->cells[4] = cell_time(kernel->max_ns);
-	row->cells[5] = cell_text(device_name(snapshot, kernel->device));
+	row->cells[5] = cell_device(snapshot, kernel->device);
 }
 
 static void make_queue(const struct live_snapshot *snapshot, size_t index, struct ui_row *row)
@@ -159,7 +173,7 @@ static void make_queue(const struct live_snapshot *snapshot, size_t index, struc
 	row->cells[2] = cell_number((double)queue->max_depth);
 	row->cells[3] = cell_rate(snapshot, queue->launches);
 	row->cells[4] = cell_rate(snapshot, queue->executions);
-	row->cells[5] = cell_text(device_name(snapshot, queue->device));
+	row->cells[5] = cell_device(snapshot, queue->device);
 }
 
 static const char *direction_of(const char *command)
@@ -187,21 +201,14 @@ static void make_copy(const struct live_snapshot *snapshot, size_t index, struct
 	row->cells[2] = cell_rate(snapshot, copy->count);
 	row->cells[3] = cell_size(copy->count ? bytes / (double)copy->count : 0);
 	row->cells[4] = cell_share(snapshot, copy->total_ns);
-	row->cells[5] = cell_text(device_name(snapshot, copy->device));
+	row->cells[5] = cell_device(snapshot, copy->device);
 }
 
 static void make_counter(const struct live_snapshot *snapshot, size_t index, struct ui_row *row)
 {
 	const struct live_metric *metric = &snapshot->metrics[index];
-	const char *of = device_name(snapshot, metric->device);
-	char process[UI_CELL] = "";
+	char process[UI_CELL];
 
-	if (metric->process < snapshot->processes_count) {
-		snprintf(process, sizeof(process), "%.14s %d",
-			 snapshot->processes[metric->process].name,
-			 (int)snapshot->processes[metric->process].pid);
-		of = process;
-	}
 	snprintf(row->name, sizeof(row->name), "%s%s%s", metric->name, *metric->instance ? " " : "",
 		 metric->instance);
 	row->key = hash_text(row->name, (uint64_t)metric->device << 32 | metric->process);
@@ -209,7 +216,12 @@ static void make_counter(const struct live_snapshot *snapshot, size_t index, str
 	row->cells[2] = cell_value(metric->max);
 	row->cells[3] = cell_text(metric->unit);
 	row->cells[4] = cell_value(metric->limit);
-	row->cells[5] = cell_text(of);
+	row->cells[5] = cell_device(snapshot, metric->device);
+	if (metric->process >= snapshot->processes_count)
+		return;
+	snprintf(process, sizeof(process), "%.14s %d", snapshot->processes[metric->process].name,
+		 (int)snapshot->processes[metric->process].pid);
+	row->cells[5] = cell_text(process);
 }
 
 /* As in the report's table: without single processors, zeros and duet's own. */
@@ -219,29 +231,12 @@ static bool is_counter_shown(const struct live_metric *metric)
 	       strncmp(metric->name, "duet.", 5) != 0;
 }
 
-/* "clEnqueueNDRangeKernel < step < main": frames in the opposite order. */
-static void reverse_frames(const char *text, char *ret_text, size_t size)
-{
-	const char *end = text + strlen(text);
-	size_t used = 0;
-
-	*ret_text = '\0';
-	while (end > text && used + 1 < size) {
-		const char *at = end;
-
-		while (at > text && at[-1] != ';')
-			at--;
-		used += (size_t)snprintf(ret_text + used, size - used, "%s%.*s", used ? " < " : "",
-					 (int)(end - at), at);
-		end = at > text ? at - 1 : text;
-	}
-}
-
 static void make_stack(const struct live_snapshot *snapshot, size_t index, struct ui_row *row)
 {
 	const struct live_stack *stack = &snapshot->stacks[index];
 
-	reverse_frames(stack->text, row->name, sizeof(row->name));
+	snprintf(row->name, sizeof(row->name), "%s",
+		 *stack->place ? stack->place : "[no function of the program]");
 	row->key = hash_text(stack->text, hash_text(stack->kernel, stack->device));
 	row->cells[1] = cell_share(snapshot, stack->busy_ns);
 	row->cells[2] = cell_share(snapshot, stack->idle_ns);

@@ -62,3 +62,8 @@ struct ui_table {
 int ui_table_make(struct ui_table *table, enum ui_view view, const struct live_snapshot *snapshot,
 		  const struct ui_state *state);
 void ui_table_fini(struct ui_table *table);
+
+/* "1: NVIDIA H100 …": the number, as --device takes it, comes first if there are several devices,
+ * because the end may be cut. "" for LIVE_NO_INDEX. Returns ret_text. */
+const char *ui_device_name(const struct live_snapshot *snapshot, uint32_t index, char *ret_text,
+			   size_t size);

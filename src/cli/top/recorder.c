@@ -15,6 +15,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,7 +54,8 @@ void top_request_add(struct top_request *request, const char *word)
 
 /* Between fork and exec. The child gets a group of its own: Ctrl-C is for the viewer, which then
  * ends the child. */
-static void become_recorder(char *const *words, int messages, int kept_fd, pid_t parent)
+static void become_recorder(const char *program, char *const *words, int messages, int kept_fd,
+			    pid_t parent)
 {
 	const int nothing = open("/dev/null", O_RDWR);
 	sigset_t none;
@@ -67,16 +69,28 @@ static void become_recorder(char *const *words, int messages, int kept_fd, pid_t
 		_exit(125);
 	if (kept_fd >= 0)
 		fcntl(kept_fd, F_SETFD, 0);
-	execv("/proc/self/exe", words);
+	execv(program, words);
 	_exit(125);
+}
+
+/* The name rather than /proc/self/exe, after which the child would be called "exe". */
+static void find_program(char ret_path[PATH_MAX])
+{
+	const ssize_t length = readlink("/proc/self/exe", ret_path, PATH_MAX - 1);
+
+	ret_path[length > 0 ? length : 0] = '\0';
+	if (access(ret_path, X_OK))
+		snprintf(ret_path, PATH_MAX, "/proc/self/exe");
 }
 
 static int start_child(char *const *words, int kept_fd, struct top_recorder **ret_recorder)
 {
 	struct top_recorder *recorder = calloc(1, sizeof(*recorder));
 	const pid_t parent = getpid();
+	char program[PATH_MAX];
 	int ends[2];
 
+	find_program(program);
 	if (!recorder || pipe2(ends, O_CLOEXEC | O_NONBLOCK)) {
 		free(recorder);
 		return error_set(-ENOMEM, "start duet record: %s", strerror(ENOMEM));
@@ -84,7 +98,7 @@ static int start_child(char *const *words, int kept_fd, struct top_recorder **re
 	recorder->messages = ends[0];
 	recorder->pid = fork();
 	if (!recorder->pid)
-		become_recorder(words, ends[1], kept_fd, parent);
+		become_recorder(program, words, ends[1], kept_fd, parent);
 	close(ends[1]);
 	if (recorder->pid < 0) {
 		const int error = -errno;
@@ -196,7 +210,7 @@ int top_recorder_start(const struct top_request *request, uint64_t keep_ns,
 	char path[NUMBER_BYTES], keep[NUMBER_BYTES];
 	char *words[TOP_RECORDER_WORDS + 16] = {
 		"duet",   "record", "--output",         path, "--keep", keep,
-		"--ring", "0.25",    "--flush-interval", "0.2"};
+		"--ring", "0.25",   "--flush-interval", "0.2"};
 	struct top_recorder *recorder;
 	int error;
 
