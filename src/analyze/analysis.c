@@ -25,7 +25,8 @@
 
 /* Rows of a file that is still written are read this far beyond the window: commands without device
  * times, whose rows come when their end was seen, and waits that end after it. */
-#define PAST_WINDOW_NS UINT64_C(50000000)
+#define PAST_WINDOW_NS   UINT64_C(50000000)
+#define PAST_WINDOW_ROWS 64 /* its end is looked for after each 64 rows */
 
 static int scout_item(struct sweep *sweep, const struct order_item *item)
 {
@@ -149,19 +150,31 @@ static bool is_part(const struct order_item *item)
 	return item->kind == EVENT_LAUNCH && (launch->flags & LAUNCH_PART);
 }
 
+/* Whether a command was launched before the end of the window and its end is not known. */
+static bool has_open_command(const struct sweep *sweep)
+{
+	const struct correlate *correlate = &sweep->join.correlate;
+
+	for (size_t i = 0; i < correlate->count; i++)
+		if (correlate->commands[i].state == OPEN_LAUNCHED &&
+		    correlate->commands[i].enter < sweep->analysis->to_ns)
+			return true;
+	return false;
+}
+
 /* Whether later rows change nothing in the window of a file that is still written. An idle gap
  * belongs to the next command, so that each device must have had one after the window. */
 static bool is_past_window(const struct sweep *sweep, const struct order_item *item)
 {
 	const struct analysis *analysis = sweep->analysis;
 
-	if (!sweep->options->arrived_ns ||
+	if (!sweep->options->arrived_ns || analysis->checks.rows % PAST_WINDOW_ROWS ||
 	    item->time_ns <= add_saturated(analysis->to_ns, sweep->delay_ns + PAST_WINDOW_NS))
 		return false;
 	for (size_t i = 0; i < analysis->devices_count; i++)
 		if (analysis->devices[i].account.last_end <= analysis->to_ns)
 			return false;
-	return true;
+	return !has_open_command(sweep);
 }
 
 static int run(struct sweep *sweep)

@@ -17,7 +17,7 @@
 
 struct analysis;
 
-enum { LIVE_NAME = 128, LIVE_KEY = 96, LIVE_NO_INDEX = UINT32_MAX };
+enum { LIVE_NAME = 128, LIVE_KEY = 256, LIVE_NO_INDEX = UINT32_MAX };
 
 struct live_device {
 	char name[LIVE_NAME]; /* numbered if another device has the same name */

@@ -201,7 +201,7 @@ static void put_idle(struct canvas *canvas, int row, const struct live_snapshot 
 
 	if (!device->is_measured) {
 		canvas_put(canvas, row, 3, canvas->columns - 3, STYLE_FAINT,
-			   "load not known: no command of it has times");
+			   "load not known: its commands have no device times (duet report explains it)");
 		return;
 	}
 	if (!device->idle_ns) {
