@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/format.h"
 #include "base/string.h"
@@ -33,6 +34,7 @@
 #define INTERVAL_NS UINT64_C(1000000000)
 #define LIVE_LAG_NS UINT64_C(500000000)
 #define FILE_LAG_NS UINT64_C(1500000000)
+#define FEED_LAG_NS UINT64_C(2000000000) /* calls come from another recorder's file */
 
 struct top_values {
 	const char *pids, *collect;
@@ -160,6 +162,25 @@ static int on_record(void *context, int32_t pid, bool *ret_is_recording, char *r
 	return start_file(session, pid, ret_is_recording, ret_text, size);
 }
 
+/* The next message of the recorder that is news: not what it records and how much. */
+static const char *next_news(struct top_session *session)
+{
+	static const char *const known[] = {"recording ", " rows from ", " KiB in "};
+	const char *message;
+	bool is_known;
+
+	do {
+		message = top_recorder_message(session->recorder);
+		is_known = false;
+		for (size_t i = 0; message && i < ARRAY_COUNT(known); i++)
+			is_known |= strstr(message, known[i]) != NULL;
+	} while (is_known);
+	if (message && strstr(message, "are taken over from the recorder") &&
+	    session->values->lag_ns == OPTION_UNSET)
+		live_watch_set_lag(session->watch, FEED_LAG_NS);
+	return message;
+}
+
 static const char *on_picture(void *context, bool *ret_is_over)
 {
 	struct top_session *session = context;
@@ -167,7 +188,7 @@ static const char *on_picture(void *context, bool *ret_is_over)
 
 	*ret_is_over = session->recorder && top_recorder_is_over(session->recorder);
 	if (session->recorder)
-		message = top_recorder_message(session->recorder);
+		message = next_news(session);
 	if (!message && session->file_recorder && top_recorder_is_over(session->file_recorder))
 		message = top_recorder_message(session->file_recorder);
 	return message;

@@ -26,7 +26,9 @@
 #include "live/follow.h"
 #include "live/snapshot.h"
 
-#define BEFORE_NS UINT64_C(100000000)
+#define BEFORE_NS   UINT64_C(100000000)
+#define READ_NS     UINT64_C(200000000) /* the part of the lag for the interval of the flushes */
+#define MAX_LATE_NS UINT64_C(1000000000)
 
 struct live_watch {
 	struct live_follow *follow;
@@ -60,6 +62,11 @@ void live_watch_free(struct live_watch *watch)
 	free(watch);
 }
 
+void live_watch_set_lag(struct live_watch *watch, uint64_t lag_ns)
+{
+	watch->lag_ns = lag_ns;
+}
+
 static uint64_t now_ns(void)
 {
 	struct timespec now;
@@ -78,13 +85,21 @@ static int update(struct live_watch *watch)
 	return error;
 }
 
+/* On a busy machine the recorder itself is late: rows are missing up to `settled`, although they
+ * are older than the lag. A program that does nothing has no new rows either, so that the wait for
+ * them has a limit. */
 static uint64_t newest_end(const struct live_watch *watch)
 {
-	const uint64_t now = now_ns();
+	const uint64_t margin_ns = watch->lag_ns > READ_NS ? watch->lag_ns - READ_NS : 0;
+	const uint64_t settled = watch->newest_ns > margin_ns ? watch->newest_ns - margin_ns : 0;
+	const uint64_t now = now_ns(), latest = now > watch->lag_ns ? now - watch->lag_ns : 0;
+	const uint64_t earliest = latest > MAX_LATE_NS ? latest - MAX_LATE_NS : 0;
 
 	if (watch->has_ended)
 		return watch->newest_ns;
-	return now > watch->lag_ns ? now - watch->lag_ns : 0;
+	if (settled >= latest)
+		return latest;
+	return settled > earliest ? settled : earliest;
 }
 
 static int analyse(struct live_watch *watch, const struct live_look *look,

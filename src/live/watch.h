@@ -29,6 +29,7 @@ struct live_look {
 int live_watch_new(struct live_follow *follow, const struct live_watch_options *options,
 		   struct live_watch **ret_watch);
 void live_watch_free(struct live_watch *watch); /* NULL-safe */
+void live_watch_set_lag(struct live_watch *watch, uint64_t lag_ns);
 
 /* *ret_snapshot is NULL if nothing was recorded in the interval; otherwise freed by the caller.
  * Errors: -errno with the error chain. */

@@ -120,6 +120,7 @@ static int print_growing(const struct ui_top_options *options, const sigset_t *m
 {
 	int error = 0;
 
+	is_over(options);
 	for (uint64_t i = 0; !options->count || i < options->count; i++) {
 		*ret_signal = wait_for(mask, options->interval_ns);
 		if (*ret_signal)

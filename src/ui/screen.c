@@ -183,6 +183,10 @@ void ui_screen_close(struct ui_screen *screen)
 {
 	if (!screen)
 		return;
+	/* A terminal without a second screen keeps the picture; the shell's prompt needs a line. */
+	move(getmaxy(stdscr) - 1, 0);
+	clrtoeol();
+	refresh();
 	endwin();
 	delscreen(screen->screen);
 	release_signals(screen);

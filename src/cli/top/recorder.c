@@ -209,8 +209,8 @@ int top_recorder_start(const struct top_request *request, uint64_t keep_ns,
 	auto_close int fd = memfd_create("duet-top", MFD_CLOEXEC);
 	char path[NUMBER_BYTES], keep[NUMBER_BYTES];
 	char *words[TOP_RECORDER_WORDS + 16] = {
-		"duet",   "record", "--output",         path, "--keep", keep,
-		"--ring", "0.25",   "--flush-interval", "0.2"};
+		"duet",   "record", "--output",         path,  "--keep",   keep,
+		"--ring", "0.25",   "--flush-interval", "0.2", "--verbose"};
 	struct top_recorder *recorder;
 	int error;
 
@@ -218,7 +218,7 @@ int top_recorder_start(const struct top_request *request, uint64_t keep_ns,
 		return error_set(-errno, "memory for the newest seconds: %s", strerror(errno));
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	snprintf(keep, sizeof(keep), "%gs", (double)keep_ns / 1e9);
-	fill_words(words, 10, request);
+	fill_words(words, 11, request);
 	error = start_child(words, fd, &recorder);
 	if (error)
 		return error;
