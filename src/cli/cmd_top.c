@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * cli/cmd_top.c - duet top: what devices, processes and kernels do now
+ * cli/cmd_top.c - duet top: the present work of devices, processes and kernels
  *
  * Runs in:  our own process; with -p and -a a recorder runs as its child
  * Gets:     the command line
@@ -46,7 +46,7 @@ struct top_values {
 struct top_session {
 	const struct top_values *values;
 	struct live_watch *watch;
-	struct top_recorder *recorder;      /* of -p and -a; NULL: a file is watched */
+	struct top_recorder *recorder;      /* its child with -p and -a; NULL: a file is watched */
 	struct top_recorder *file_recorder; /* started by key r; NULL: none */
 	char file[64];                      /* its file */
 	char note[512];                     /* why no device is known */
@@ -56,7 +56,7 @@ static const struct option_row top_options[] = {
 	{"pid", 'p', OPTION_LIST, "PID,...", "watch running processes, with all their threads",
 	 offsetof(struct top_values, pids)},
 	{"all", 'a', OPTION_FLAG, NULL,
-	 "watch every OpenCL process of this user (as root: of all users)",
+	 "watch every OpenCL process of this user (as root: for all users)",
 	 offsetof(struct top_values, all)},
 	{"collect", 0, OPTION_LIST, "LIST", "with -p or -a: collectors, as for duet record",
 	 offsetof(struct top_values, collect)},
@@ -147,8 +147,8 @@ static int start_file(struct top_session *session, int32_t pid, bool *ret_is_rec
 	return error;
 }
 
-/* The processes of -p and -a have a recorder already: what it has kept is written. Processes of a
- * file get a recorder of their own. */
+/* The processes of -p and -a have a recorder already, whose newest seconds are written. Processes
+ * of a file get a recorder of their own. */
 static int on_record(void *context, int32_t pid, bool *ret_is_recording, char *ret_text,
 		     size_t size)
 {

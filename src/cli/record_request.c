@@ -36,8 +36,8 @@ enum {
 	WORD_SIZE = 128
 };
 
-/* All rows but config, print-config, owner, turn and ring are also fields of proto/duet_config.proto,
- * with _ instead of -. */
+/* All rows but config, print-config, owner, turn and ring are also fields of
+ * proto/duet_config.proto, with _ instead of -. */
 const struct option_row request_options[] = {
 	{"output", 'o', OPTION_PATTERN, "FILE",
 	 "trace file (default duet.duet); %p is duet's pid, %h the host name, %q{VAR} an "

@@ -17,12 +17,12 @@ struct live_watch_options {
 	bool has_places; /* live_device.place */
 };
 
-/* What a snapshot shows. */
+/* The interval and the content of a snapshot. */
 struct live_look {
 	uint64_t interval_ns;
 	uint64_t end_ns; /* CLOCK_MONOTONIC; 0: the newest interval */
 	bool has_stacks;
-	int32_t pid; /* kernels and stacks of this process; 0: of all */
+	int32_t pid; /* kernels and stacks of this process; 0: those of all */
 };
 
 /* Takes ownership of the follower, also on failure. -ENOMEM. */

@@ -30,7 +30,7 @@ static const struct ui_column kernels[] = {
 	{"RUNS/s", COLUMN_RIGHT, 8, 0, "how often it ran, per second"},
 	{"MEAN", COLUMN_RIGHT, 10, 0, "mean time of one run"},
 	{"LONGEST", COLUMN_RIGHT, 10, 0, "time of the longest run; -: not known for one process"},
-	{"DEVICE", COLUMN_LEFT, 26, 104, "where it ran"},
+	{"DEVICE", COLUMN_LEFT, 26, 104, "the device that ran it"},
 	{0},
 };
 
@@ -45,7 +45,7 @@ static const struct ui_column queues[] = {
 };
 
 static const struct ui_column copies[] = {
-	{"COPY", COLUMN_NAME, 20, 0, "kind of transfer or other command that is no kernel"},
+	{"COPY", COLUMN_NAME, 20, 0, "kind of transfer, or of another command beside kernels"},
 	{"BYTES/s", COLUMN_RIGHT, 12, 0, "bytes moved per second"},
 	{"COPIES/s", COLUMN_RIGHT, 9, 0, "how many, per second"},
 	{"MEAN SIZE", COLUMN_RIGHT, 10, 0, "bytes of one, on average"},
@@ -60,7 +60,7 @@ static const struct ui_column counters[] = {
 	{"MOST", COLUMN_RIGHT, 12, 0, "largest reading of the interval"},
 	{"UNIT", COLUMN_LEFT, 10, 0, ""},
 	{"LIMIT", COLUMN_RIGHT, 12, 104, "largest possible value; -: not known"},
-	{"OF", COLUMN_LEFT, 26, 92, "device or process; empty: the machine"},
+	{"BELONGS TO", COLUMN_LEFT, 26, 92, "device or process; empty: the machine"},
 	{0},
 };
 
@@ -69,7 +69,7 @@ static const struct ui_column stacks[] = {
 	{"DEVICE TIME", COLUMN_BAR, 18, 0, "share of the time in which these commands ran"},
 	{"IDLE BEFORE", COLUMN_RIGHT, 11, 0, "device idle until these commands started"},
 	{"RUNS/s", COLUMN_RIGHT, 8, 0, "commands per second"},
-	{"KERNEL", COLUMN_LEFT, 30, 104, "what was launched"},
+	{"KERNEL", COLUMN_LEFT, 30, 104, "the launched kernel or command"},
 	{0},
 };
 

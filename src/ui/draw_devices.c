@@ -129,7 +129,7 @@ static void format_engines(const struct live_snapshot *snapshot, uint32_t device
 /* ---- idle time ------------------------------------------------------------------------------- */
 
 /* The cause with most of the time after those that are larger than `below_ns`; CAUSE_COUNT: none.
- * Equal ones are told apart by their number. */
+ * The lower number comes first among equal causes. */
 static unsigned int next_cause(const struct live_device *device, unsigned int before)
 {
 	unsigned int best = CAUSE_COUNT;
@@ -201,7 +201,8 @@ static void put_idle(struct canvas *canvas, int row, const struct live_snapshot 
 
 	if (!device->is_measured) {
 		canvas_put(canvas, row, 3, canvas->columns - 3, STYLE_FAINT,
-			   "load not known: its commands have no device times (duet report explains it)");
+			   "load not known: its commands have no device times (duet report "
+			   "explains it)");
 		return;
 	}
 	if (!device->idle_ns) {

@@ -49,7 +49,7 @@ struct ui_screen {
 	bool is_gone;
 };
 
-/* What a handler needs. */
+/* Data for handlers. */
 static struct {
 	struct termios modes; /* those before the start */
 	char restore[RESTORE_BYTES];
@@ -98,7 +98,7 @@ static void release_signals(const struct ui_screen *screen)
 	sigprocmask(SIG_SETMASK, &screen->old_mask, NULL);
 }
 
-/* ---- what is restored --------------------------------------------------------------------- */
+/* ---- restoring ------------------------------------------------------------------------- */
 
 static void prepare_restore(void)
 {

@@ -11,7 +11,7 @@
 
 struct ui_screen;
 
-/* Takes over the terminal on stdin and stdout. Errors, with the error chain: -ENOTTY: they are no
+/* Takes over the terminal on stdin and stdout. Errors, with the error chain: -ENOTTY: one is not a
  * terminal; -EOPNOTSUPP: the terminal cannot move its cursor, or is not known. */
 int ui_screen_open(struct ui_screen **ret_screen);
 /* Gives the terminal back as it was. NULL-safe. */

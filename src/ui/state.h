@@ -20,7 +20,7 @@ enum ui_view {
 
 enum { UI_TEXT = 160 };
 
-/* Keys of the keyboard that are no characters. */
+/* Keys of the keyboard other than characters. */
 enum ui_key {
 	UI_KEY_NONE,
 	UI_KEY_UP = 0x110000,
@@ -45,8 +45,8 @@ struct ui_rows {
 	bool is_reversed;    /* against the column's usual direction */
 	size_t first;        /* the row at the top */
 	size_t selected;
-	uint64_t selected_key; /* of the chosen row, which is followed when the order changes; 0:
-				  none */
+	uint64_t selected_key; /* key of the chosen row, which is followed when the order changes;
+				  0: none */
 	size_t count;          /* rows, after the filter; set by drawing */
 	size_t shown;          /* rows that fit; set by drawing */
 };
@@ -62,20 +62,20 @@ struct ui_state {
 	int32_t pid; /* 0: none */
 	char process[UI_TEXT];
 	char kernel[UI_TEXT]; /* "": none */
-	/* Set by drawing: what Enter looks into. */
+	/* Set by drawing: the target of Enter. */
 	int32_t selected_pid;
 	char selected_name[UI_TEXT];
 	uint64_t interval_ns;
 	int steps_back;         /* intervals before the newest one, while frozen or after the end */
 	bool has_ended;         /* the recording */
 	bool is_recording;      /* duet record runs as a child */
-	char title[UI_TEXT];    /* what is watched */
+	char title[UI_TEXT];    /* the watched file or processes */
 	char note[4 * UI_TEXT]; /* why no device is known; "": not known */
 	char message[2 * UI_TEXT]; /* shown above the hints; "": none */
 	bool is_warning;           /* the message reports a failure */
 };
 
-/* What the caller does after a key. */
+/* The caller's next step after a key. */
 enum ui_action {
 	UI_NOTHING,
 	UI_REDRAW,  /* with the same snapshot */

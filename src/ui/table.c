@@ -278,7 +278,7 @@ static bool is_active(const struct live_process *process)
 	       process->on_cpu_ns || process->blocked_ns;
 }
 
-/* Rows that the view leaves out: of other processes, of other kernels, and without news. */
+/* Whether the view shows a row: not those for other processes or kernels. */
 static bool is_shown(const struct live_snapshot *snapshot, enum ui_view view, size_t index,
 		     const struct ui_state *state)
 {

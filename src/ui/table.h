@@ -45,7 +45,7 @@ struct ui_cell {
 struct ui_row {
 	char name[UI_TEXT];
 	uint64_t key;                     /* identity of the row, not 0 */
-	int32_t pid;                      /* of the process; 0: none */
+	int32_t pid;                      /* pid of the process; 0: none */
 	uint32_t index;                   /* in the snapshot's list */
 	struct ui_cell cells[UI_COLUMNS]; /* cells[0] is not used: the name */
 };

@@ -12,7 +12,7 @@ struct live_watch;
 
 struct ui_top_options {
 	struct live_watch *watch; /* borrowed */
-	const char *title;        /* what is watched */
+	const char *title;        /* the watched file or processes */
 	uint64_t interval_ns;
 	uint64_t count; /* pictures; 0: until the user or a signal ends it. --batch of a recording
 			   that has ended: its last ones, 0 is one */

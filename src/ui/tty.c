@@ -7,7 +7,7 @@
  * Gives:    whether a screen can be shown; control sequences
  * Owns:     nothing
  * Fails:    -ENOTTY, -EOPNOTSUPP with the error chain
- * Why a file of its own: term.h defines names such as `columns` as macros
+ * Why a file for it: term.h defines names such as `columns` as macros
  */
 #include "ui/tty.h"
 

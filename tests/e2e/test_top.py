@@ -88,7 +88,7 @@ def compare(path, document):
     other = report(path, document)
     compare_devices(document, other)
     compare_rows(document, other, "kernels", ["name"], "count", "total_ns")
-    other["copies"] += other["other_commands"]
+    other["copies"] += [{"direction": row["command"], **row} for row in other["other_commands"]]
     compare_rows(document, other, "copies", ["direction"], "count", "bytes", "total_ns")
     compare_rows(document, other, "processes", ["pid"], "launches", "executions", "device_ns", "calls", "calls_ns")
 

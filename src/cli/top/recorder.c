@@ -182,13 +182,14 @@ static bool has_bytes(int fd)
 	return fstat(fd, &status) == 0 && status.st_size > 0;
 }
 
-/* The recorder's first line becomes the error. */
+/* The recorder's last line becomes the error. */
 static int explain_end(struct top_recorder *recorder)
 {
-	const char *message = top_recorder_message(recorder);
+	const char *message = "duet record ended before it recorded anything", *next;
 
-	return error_set(-EIO, "%s",
-			 message ? message : "duet record ended before it recorded anything");
+	while ((next = top_recorder_message(recorder)))
+		message = next;
+	return error_set(-EIO, "%s", message);
 }
 
 static int wait_for_start(struct top_recorder *recorder, int fd)

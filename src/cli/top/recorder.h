@@ -13,7 +13,7 @@ struct top_recorder;
 
 enum { TOP_RECORDER_WORDS = 24 };
 
-/* What the child records: options and their values, as on the command line of duet record, without
+/* Options of the child and their values, as on the command line of duet record, without
  * -o. Ends with NULL. */
 struct top_request {
 	const char *words[TOP_RECORDER_WORDS];
