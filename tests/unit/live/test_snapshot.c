@@ -12,7 +12,7 @@
 #include "live/snapshot.h"
 #include "live/snapshot_json.h"
 
-static const char *path; /* a trace of tests/golden/trace */
+static const char *path; /* the trace of tests/golden/export/cpu_gpu.txt */
 
 struct made {
 	struct model *model;
