@@ -101,10 +101,10 @@ size_t ui_columns_count(enum ui_view view)
 
 const char *ui_view_name(enum ui_view view)
 {
-	return views[view].name;
+	return (size_t)view < VIEW_COUNT ? views[view].name : "unknown";
 }
 
 const char *ui_view_empty(enum ui_view view)
 {
-	return views[view].empty;
+	return (size_t)view < VIEW_COUNT ? views[view].empty : "";
 }
