@@ -207,10 +207,13 @@ static void make_copy(const struct live_snapshot *snapshot, size_t index, struct
 static void make_counter(const struct live_snapshot *snapshot, size_t index, struct ui_row *row)
 {
 	const struct live_metric *metric = &snapshot->metrics[index];
-	char process[UI_CELL];
+	char process[UI_CELL], device[24] = "";
 
-	snprintf(row->name, sizeof(row->name), "%s%s%s", metric->name, *metric->instance ? " " : "",
-		 metric->instance);
+	/* As in the report: there are several rows with one name. */
+	if (snapshot->devices_count > 1 && metric->device < snapshot->devices_count)
+		snprintf(device, sizeof(device), " device %u", metric->device);
+	snprintf(row->name, sizeof(row->name), "%s%s%s%s", metric->name,
+		 *metric->instance ? " " : "", metric->instance, device);
 	row->key = hash_text(row->name, (uint64_t)metric->device << 32 | metric->process);
 	row->cells[1] = cell_value(metric->mean);
 	row->cells[2] = cell_value(metric->max);
