@@ -20,20 +20,29 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "analyze/analysis.h"
+#include "analyze/observer.h"
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/io.h"
 #include "live/follow.h"
 #include "live/snapshot.h"
 
-#define BEFORE_NS   UINT64_C(100000000)
 #define READ_NS     UINT64_C(200000000) /* the part of the lag for the interval of the flushes */
 #define MAX_LATE_NS UINT64_C(1000000000)
+
+/* Rows before the interval that are read too. Where the launch of a command is older, the next
+ * length is tried, and used for the next LONG_LOOKS pictures. */
+static const uint64_t before_ns[] = {100000000, 2000000000, 15000000000};
+enum { LONG_LOOKS = 10 };
 
 struct live_watch {
 	struct live_follow *follow;
 	struct live_places *places; /* NULL: not asked for */
 	uint64_t lag_ns, newest_ns, end_ns;
+	size_t before;           /* index of before_ns */
+	unsigned int long_looks; /* left with that index */
 	bool has_ended;
 };
 
@@ -102,19 +111,70 @@ static uint64_t newest_end(const struct live_watch *watch)
 	return settled > earliest ? settled : earliest;
 }
 
+/* ---- commands without a launch --------------------------------------------------------------- */
+
+struct lone_commands {
+	uint64_t begin_ns, end_ns; /* the interval */
+	uint64_t count;
+};
+
+static int on_begin(void *context, const struct analysis *analysis)
+{
+	((struct lone_commands *)context)->count = 0;
+	return 0;
+}
+
+static int on_span(void *context, size_t device, const struct account_span *span)
+{
+	return 0;
+}
+
+static int on_command(void *context, const struct observed_command *command)
+{
+	struct lone_commands *lone = context;
+
+	lone->count += !command->launch && command->row->ended > lone->begin_ns &&
+		       command->row->started < lone->end_ns;
+	return 0;
+}
+
+/* A command without its launch is in no sum of the analysis. */
+static int analyse_window(struct live_watch *watch, struct live_window_options *options,
+			  struct live_window *window)
+{
+	struct lone_commands lone = {.begin_ns = options->begin_ns, .end_ns = options->end_ns};
+	const struct analysis_observer observer = {.context = &lone,
+						   .on_begin = on_begin,
+						   .on_command = on_command,
+						   .on_span = on_span};
+	int error;
+
+	options->observer = &observer;
+	if (watch->long_looks && !--watch->long_looks)
+		watch->before = 0;
+	for (;;) {
+		options->before_ns = before_ns[watch->before];
+		error = live_follow_analyse(watch->follow, options, window);
+		if (error || !lone.count || watch->before + 1 == ARRAY_COUNT(before_ns))
+			return error;
+		live_window_fini(window);
+		watch->before++;
+		watch->long_looks = LONG_LOOKS;
+	}
+}
+
 static int analyse(struct live_watch *watch, const struct live_look *look,
 		   struct live_snapshot **ret_snapshot)
 {
-	const struct live_window_options window_options = {
+	struct live_window_options window_options = {
 		.begin_ns =
 			watch->end_ns > look->interval_ns ? watch->end_ns - look->interval_ns : 0,
 		.end_ns = watch->end_ns,
-		.before_ns = BEFORE_NS,
 		.by_thread = look->pid != 0};
 	const struct live_snapshot_options snapshot_options = {
 		.has_stacks = look->has_stacks, .places = watch->places, .pid = look->pid};
 	struct live_window window = {0};
-	int error = live_follow_analyse(watch->follow, &window_options, &window);
+	int error = analyse_window(watch, &window_options, &window);
 
 	if (error == -ENODATA)
 		return 0;
