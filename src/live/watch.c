@@ -32,8 +32,8 @@
 #define READ_NS     UINT64_C(200000000) /* the part of the lag for the interval of the flushes */
 #define MAX_LATE_NS UINT64_C(1000000000)
 
-/* Rows before the interval that are read too. Where the launch of a command is older, the next
- * length is tried, and used for the next LONG_LOOKS pictures. */
+/* Length of the time before the interval whose rows are read too. If the launch of a command is
+ * older, the next length is tried, and used for the next LONG_LOOKS pictures. */
 static const uint64_t before_ns[] = {100000000, 2000000000, 15000000000};
 enum { LONG_LOOKS = 10 };
 
