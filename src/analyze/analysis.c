@@ -23,6 +23,11 @@
 #include "base/array.h"
 #include "base/number.h"
 
+/* Rows of a file that is still written are read this far beyond the window: commands without device
+ * times, whose rows come when their end was seen, and waits that end after it. */
+#define PAST_WINDOW_NS   UINT64_C(50000000)
+#define PAST_WINDOW_ROWS 64 /* its end is looked for after each 64 rows */
+
 static int scout_item(struct sweep *sweep, const struct order_item *item)
 {
 	switch (item->kind) {
@@ -145,6 +150,33 @@ static bool is_part(const struct order_item *item)
 	return item->kind == EVENT_LAUNCH && (launch->flags & LAUNCH_PART);
 }
 
+/* Whether a command was launched before the end of the window and its end is not known. */
+static bool has_open_command(const struct sweep *sweep)
+{
+	const struct correlate *correlate = &sweep->join.correlate;
+
+	for (size_t i = 0; i < correlate->count; i++)
+		if (correlate->commands[i].state == OPEN_LAUNCHED &&
+		    correlate->commands[i].enter < sweep->analysis->to_ns)
+			return true;
+	return false;
+}
+
+/* Whether later rows change nothing in the window of a file that is still written. An idle gap
+ * belongs to the next command, so that each device must have had one after the window. */
+static bool is_past_window(const struct sweep *sweep, const struct order_item *item)
+{
+	const struct analysis *analysis = sweep->analysis;
+
+	if (!sweep->options->arrived_ns || analysis->checks.rows % PAST_WINDOW_ROWS ||
+	    item->time_ns <= add_saturated(analysis->to_ns, sweep->delay_ns + PAST_WINDOW_NS))
+		return false;
+	for (size_t i = 0; i < analysis->devices_count; i++)
+		if (analysis->devices[i].account.last_end <= analysis->to_ns)
+			return false;
+	return !has_open_command(sweep);
+}
+
 static int run(struct sweep *sweep)
 {
 	struct order_item item;
@@ -153,6 +185,8 @@ static int run(struct sweep *sweep)
 	while ((status = order_next(sweep->order, &item)) > 0) {
 		int error;
 
+		if (is_past_window(sweep, &item))
+			return 0;
 		sweep->launches += item.kind == EVENT_LAUNCH && !is_part(&item);
 		error = on_item(sweep, &item);
 		if (!error && !is_part(&item))
@@ -371,12 +405,23 @@ static void forget_switches(struct analysis *analysis)
 	analysis->cpu.gils_count = 0;
 }
 
-/* Which thread states are unknown because of the losses and damage found so far. */
-static struct sweep_lost find_lost(struct analysis *analysis)
+/* A file that is still written has no end yet, but its rows have arrived. */
+static void read_damage(struct sweep *sweep)
 {
-	struct sweep_lost lost = {.is_told = true};
+	struct analysis *analysis = sweep->analysis;
 
 	trace_reader_damage(analysis->model->reader, &analysis->damage);
+	if (sweep->options->arrived_ns)
+		analysis->damage.truncated = false;
+}
+
+/* Which thread states are unknown because of the losses and damage found so far. */
+static struct sweep_lost find_lost(struct sweep *sweep)
+{
+	struct analysis *analysis = sweep->analysis;
+	struct sweep_lost lost = {.is_told = true};
+
+	read_damage(sweep);
 	lost.host = !knows_calls(analysis);
 	lost.switches = lost.host || has_lost_switches(analysis);
 	return lost;
@@ -384,7 +429,7 @@ static struct sweep_lost find_lost(struct analysis *analysis)
 
 static void forget_lost(struct sweep *sweep)
 {
-	struct sweep_lost lost = find_lost(sweep->analysis);
+	struct sweep_lost lost = find_lost(sweep);
 
 	if (lost.switches)
 		forget_switches(sweep->analysis);
@@ -412,7 +457,7 @@ static int finish(struct sweep *sweep)
 	if (error)
 		return error;
 	close_window(sweep);
-	trace_reader_damage(analysis->model->reader, &analysis->damage);
+	read_damage(sweep);
 	sweep_close_contradictions(sweep, model_is_whole(analysis->model, &analysis->damage));
 	ledger_close(&analysis->ledger,
 		     analysis->ledger.passed &&
@@ -420,7 +465,7 @@ static int finish(struct sweep *sweep)
 	error = sweep_note_all_in_flight(sweep);
 	if (error)
 		return error;
-	trace_reader_damage(analysis->model->reader, &analysis->damage);
+	read_damage(sweep);
 	error = close_accounts(sweep);
 	if (error)
 		return error;
@@ -585,7 +630,7 @@ static int sweep_once(struct analysis *analysis, const struct analysis_options *
 	if (!error)
 		error = sweep_make_switch_losses(&sweep);
 	if (!error && findings->lost.is_told)
-		findings->lost = find_lost(analysis);
+		findings->lost = find_lost(&sweep);
 	if (!error)
 		sweep_mark_launchers(&sweep);
 	if (!error)

@@ -36,8 +36,8 @@ enum {
 	WORD_SIZE = 128
 };
 
-/* All rows but config, print-config, owner and turn are also fields of proto/duet_config.proto,
- * with _ instead of -. */
+/* All rows but config, print-config, owner, turn and ring are also fields of
+ * proto/duet_config.proto, with _ instead of -. */
 const struct option_row request_options[] = {
 	{"output", 'o', OPTION_PATTERN, "FILE",
 	 "trace file (default duet.duet); %p is duet's pid, %h the host name, %q{VAR} an "
@@ -98,6 +98,8 @@ const struct option_row request_options[] = {
 	 * turn: number of this recording of the process; from 2 on it goes to NAME.N.duet */
 	{"owner", 0, OPTION_NUMBER, "FD", NULL, offsetof(struct record_values, owner_fd)},
 	{"turn", 0, OPTION_NUMBER, "N", NULL, offsetof(struct record_values, turn)},
+	/* Used by duet top only: the file is a ring of segments of this length. */
+	{"ring", 0, OPTION_SPAN, "SEC", NULL, offsetof(struct record_values, ring_ns)},
 	{"verbose", 'v', OPTION_SWITCH, NULL,
 	 "print to stderr the environment set for PROGRAM and a summary of the recording",
 	 offsetof(struct record_values, verbose)},
@@ -320,7 +322,7 @@ static bool is_no_field(const struct option_row *row)
 {
 	return strcmp(row->name, "config") == 0 || strcmp(row->name, "print-config") == 0 ||
 	       strcmp(row->name, "pid") == 0 || strcmp(row->name, "owner") == 0 ||
-	       strcmp(row->name, "turn") == 0;
+	       strcmp(row->name, "turn") == 0 || strcmp(row->name, "ring") == 0;
 }
 
 /* Writes pids as plain decimal numbers: 012 means 12 on a command line but 10 in a file. Pid 0 is
@@ -595,6 +597,8 @@ int request_fill(struct request *request, pid_t *pids, struct session_options *o
 	options->memory_bytes = said_or_0(values->max_memory_bytes);
 	options->writer.flush_ns = said_or_0(values->flush_ns);
 	options->writer.keep_ns = said_or_0(values->keep_ns);
+	options->writer.is_ring = values->ring_ns != OPTION_UNSET;
+	options->writer.segment_ns = said_or_0(values->ring_ns);
 	options->duration_ns = said_or_0(values->duration_ns);
 	options->event = values->event;
 	options->has_frequency = values->frequency_hz != OPTION_UNSET;

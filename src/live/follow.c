@@ -28,6 +28,7 @@
 
 struct live_follow {
 	struct trace_tail *tail;
+	uint64_t end_ns; /* end of the recording; 0: it has not ended, or is not known */
 };
 
 int live_follow_new(int fd, struct live_follow **ret_follow)
@@ -60,15 +61,40 @@ void live_follow_free(struct live_follow *follow)
 	free(follow);
 }
 
+/* The end of the recording as analysis_new finds it, from the last segment. Rows whose times are
+ * ticks of a counter have no place in CLOCK_MONOTONIC without its clock pairs. */
+static int find_end(struct live_follow *follow)
+{
+	struct live_window window = {0};
+	uint8_t *bytes;
+	int error = trace_tail_read(follow->tail, UINT64_MAX, MAX_BYTES, &bytes, &window.size);
+
+	if (error)
+		return error == -ENODATA ? 0 : error;
+	window.bytes = bytes;
+	error = model_open_memory(window.bytes, window.size, &window.model);
+	if (!error)
+		error = analysis_new(window.model, NULL, &window.analysis);
+	if (!error)
+		follow->end_ns = window.analysis->end_ns;
+	live_window_fini(&window);
+	return error;
+}
+
 int live_follow_update(struct live_follow *follow, uint64_t *ret_newest_ns)
 {
 	int error = trace_tail_update(follow->tail);
 
 	if (error)
 		return error_set(error, "read the recording: %s", strerror(-error));
+	if (!trace_tail_has_ended(follow->tail) && !trace_tail_is_abandoned(follow->tail))
+		follow->end_ns = 0;
+	else if (!follow->end_ns)
+		error = find_end(follow);
 	if (ret_newest_ns)
-		*ret_newest_ns = trace_tail_newest_ns(follow->tail);
-	return 0;
+		*ret_newest_ns =
+			follow->end_ns ? follow->end_ns : trace_tail_newest_ns(follow->tail);
+	return error;
 }
 
 bool live_follow_has_ended(const struct live_follow *follow)

@@ -17,7 +17,7 @@
 
 struct analysis;
 
-enum { LIVE_NAME = 128, LIVE_KEY = 96, LIVE_NO_INDEX = UINT32_MAX };
+enum { LIVE_NAME = 128, LIVE_KEY = 256, LIVE_NO_INDEX = UINT32_MAX };
 
 struct live_device {
 	char name[LIVE_NAME]; /* numbered if another device has the same name */
@@ -29,8 +29,13 @@ struct live_device {
 	uint64_t idle_ns;             /* busy_ns + idle_ns = end_ns - begin_ns */
 	uint64_t causes[CAUSE_COUNT]; /* parts of idle_ns */
 	uint64_t launches, executions;
-	uint64_t in_flight; /* commands launched and not ended at end_ns */
-	bool is_measured;   /* false: no command is known on it, so busy_ns means nothing */
+	uint64_t in_flight;       /* commands launched and not ended at end_ns */
+	bool is_measured;         /* false: no command is known on it, so busy_ns means nothing */
+	enum account_cause cause; /* the one with most of idle_ns */
+	uint64_t cause_ns;        /* 0: the device was not idle */
+	/* The user's function in which launching threads were for most of cause_ns, with its file
+	 * and line where they are known; "": not known, or no places were given. */
+	char place[LIVE_NAME];
 };
 
 struct live_process {
@@ -69,17 +74,21 @@ struct live_queue {
 /* A counter: memory, power, clock, load of an engine, … */
 struct live_metric {
 	char name[64]; /* as in `duet report --by metric` */
-	char unit[16];
-	uint32_t device;  /* LIVE_NO_INDEX: not of a device */
-	uint32_t process; /* LIVE_NO_INDEX: not of a process */
-	double mean, max, last;
+	char unit[40];
+	char instance[64]; /* engine, interface, file system, …; "": none */
+	uint32_t device;   /* LIVE_NO_INDEX: not of a device */
+	uint32_t process;  /* LIVE_NO_INDEX: not of a process */
+	uint32_t cpu;      /* number plus 1; 0: not of a single processor */
+	double mean, max;
+	double limit; /* NAN: not known */
 };
 
 /* Busy time and idle time of one launching call path. */
 struct live_stack {
 	uint32_t device, process;
-	char *text;   /* owned; frames, root first, separated by ";" */
-	char *kernel; /* owned; kernel or command that it launches; "": none */
+	char *text;            /* owned; frames, root first, separated by ";" */
+	char *kernel;          /* owned; kernel or command that it launches; "": none */
+	char place[LIVE_NAME]; /* the user's innermost function; "": not known */
 	uint64_t busy_ns, idle_ns, count;
 };
 
@@ -89,7 +98,8 @@ struct live_ledger {
 
 struct live_snapshot {
 	uint64_t begin_ns, end_ns;
-	uint64_t real_ns; /* CLOCK_REALTIME of end_ns */
+	uint64_t start_ns; /* start of the recording */
+	uint64_t real_ns;  /* CLOCK_REALTIME of end_ns */
 	struct live_device *devices;
 	size_t devices_count;
 	struct live_process *processes;
@@ -107,11 +117,19 @@ struct live_snapshot {
 	struct live_ledger ledger;
 };
 
+/* The names of places, which outlive the recordings that they were found in: a stack is
+ * symbolized once. */
+struct live_places;
+int live_places_new(struct live_places **ret_places); /* -ENOMEM */
+void live_places_free(struct live_places *places);    /* NULL-safe */
+
 struct live_snapshot_options {
-	bool has_stacks;
+	bool has_stacks;            /* needs an analysis by_thread if pid is set */
+	struct live_places *places; /* for live_device.place; NULL: none */
 	size_t max_kernels; /* 0: all; the others are summed up in a last row "other" per device */
 	size_t max_stacks;  /* 0: 200 */
-	int32_t pid;        /* with a process chosen: kernels and stacks are its own; 0: all */
+	/* Kernels and stacks are those of this process, from an analysis by_thread; 0: all. */
+	int32_t pid;
 };
 
 /* Copies the numbers of an analysis whose window is the interval. Errors: -ENOMEM. */

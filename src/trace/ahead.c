@@ -24,7 +24,10 @@
 #include "base/thread.h"
 #include "trace/reader.h"
 
-#define MIN_AHEAD 16 /* chunks; for fewer a thread costs more than it saves */
+/* For fewer chunks or rows a thread costs more than it saves. The newest second of a recording has
+ * many small chunks. */
+#define MIN_AHEAD 16
+#define MIN_ROWS  131072
 
 struct decoded {
 	void *rows;
@@ -83,6 +86,15 @@ static void *decode_list(void *argument)
 	return NULL;
 }
 
+static bool is_long(struct trace_reader *reader, const size_t *chunks, size_t count)
+{
+	uint64_t rows = 0;
+
+	for (size_t i = 0; i < count && rows < MIN_ROWS; i++)
+		rows += trace_reader_chunk(reader, chunks[i])->rows;
+	return count >= MIN_AHEAD && rows >= MIN_ROWS;
+}
+
 int trace_ahead_new(struct trace_reader *reader, const size_t *chunks, size_t count,
 		    trace_ahead_work work, const void *context, struct trace_ahead **ret_ahead)
 {
@@ -98,7 +110,7 @@ int trace_ahead_new(struct trace_reader *reader, const size_t *chunks, size_t co
 	ahead->wanted = AHEAD_CHUNKS;
 	pthread_mutex_init(&ahead->lock, NULL);
 	pthread_cond_init(&ahead->changed, NULL);
-	ahead->has_thread = count >= MIN_AHEAD && thread_has_processor() &&
+	ahead->has_thread = is_long(reader, chunks, count) && thread_has_processor() &&
 			    thread_start(&ahead->thread, decode_list, ahead);
 	*ret_ahead = ahead;
 	return 0;

@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -34,6 +35,13 @@ struct tail_segment {
 	uint64_t offset;
 };
 
+/* The file at the time of an update: chunks before `offset` have rows before `time_ns` only. */
+struct tail_mark {
+	uint64_t time_ns; /* CLOCK_MONOTONIC */
+	uint64_t offset;
+};
+enum { MARKS = 128 };
+
 struct trace_tail {
 	int fd;
 	uint64_t offset; /* the next chunk starts here */
@@ -46,6 +54,8 @@ struct trace_tail {
 	uint8_t *buffer; /* BUFFER_BYTES from buffer_offset on */
 	uint64_t buffer_offset;
 	size_t buffer_size;
+	struct tail_mark marks[MARKS]; /* a ring; the newest is at (marks_count - 1) % MARKS */
+	uint64_t marks_count;
 };
 
 int trace_tail_new(int fd, struct trace_tail **ret_tail)
@@ -79,6 +89,7 @@ static void start_anew(struct trace_tail *tail)
 	tail->offset = tail->newest_ns = 0;
 	tail->first = 0;
 	tail->count = tail->buffer_size = 0;
+	tail->marks_count = 0;
 	tail->has_ended = false;
 }
 
@@ -208,6 +219,15 @@ static bool is_in_place(struct trace_tail *tail)
 	       !segment_head_read(bytes + before, size, &head) && head.number == last->head.number;
 }
 
+static void add_mark(struct trace_tail *tail)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	tail->marks[tail->marks_count++ % MARKS] = (struct tail_mark){
+		(uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec, tail->offset};
+}
+
 int trace_tail_update(struct trace_tail *tail)
 {
 	struct stat status;
@@ -225,6 +245,8 @@ int trace_tail_update(struct trace_tail *tail)
 	/* The file was damaged, or moved during the reading: the next update starts anew. */
 	if (result == -EBADMSG)
 		start_anew(tail);
+	else
+		add_mark(tail);
 	return result == -EBADMSG ? 0 : result;
 }
 
@@ -281,13 +303,67 @@ static int read_range(const struct trace_tail *tail, const struct tail_segment *
 	return 0;
 }
 
+/* Offset up to which all rows are older than from_ns; 0: not known. A file that has ended may be
+ * from another machine, whose clock has other times. */
+static uint64_t old_offset(const struct trace_tail *tail, uint64_t from_ns)
+{
+	const uint64_t kept = tail->marks_count < MARKS ? tail->marks_count : MARKS;
+	uint64_t offset = 0;
+
+	if (tail->has_ended)
+		return 0;
+	for (uint64_t i = tail->marks_count - kept; i < tail->marks_count; i++)
+		if (tail->marks[i % MARKS].time_ns <= from_ns)
+			offset = tail->marks[i % MARKS].offset;
+	return offset;
+}
+
+static bool has_rows(const uint8_t *message, size_t size)
+{
+	struct chunk_head head;
+
+	return !chunk_head(message, size, &head) && head.kind > EVENT_ENTITY_LAST &&
+	       head.kind < EVENT_KIND_COUNT && head.kind != EVENT_CLOCK_PAIR &&
+	       head.kind != EVENT_LOSS && !(head.flags & TRACE_REPEATED);
+}
+
+/* Takes chunks of rows out of bytes[at … end). Returns the new size of all. */
+static size_t drop_rows(uint8_t *bytes, size_t at, size_t end, size_t all)
+{
+	size_t to = at, size = 0;
+
+	while (at < end && bytes[at]) {
+		const size_t before = chunk_length(bytes + at, bytes + all, &size);
+
+		if (!before || before + size > end - at)
+			break;
+		if (!has_rows(bytes + at + before, size)) {
+			memmove(bytes + to, bytes + at, before + size);
+			to += before + size;
+		}
+		at += before + size;
+	}
+	memmove(bytes + to, bytes + at, all - at);
+	return all - (at - to);
+}
+
 int trace_tail_read(struct trace_tail *tail, uint64_t from_ns, uint64_t max_bytes,
 		    uint8_t **ret_bytes, size_t *ret_size)
 {
+	const uint64_t old = old_offset(tail, from_ns);
+	const struct tail_segment *first;
+	size_t start;
+	int error;
+
 	if (!tail->count)
 		return -ENODATA;
-	return read_range(tail, &tail->segments[find_first(tail, from_ns, max_bytes)], tail->offset,
-			  ret_bytes, ret_size);
+	first = &tail->segments[find_first(tail, from_ns, max_bytes)];
+	error = read_range(tail, first, tail->offset, ret_bytes, ret_size);
+	if (error || old <= first->offset)
+		return error;
+	start = *ret_size - (size_t)(tail->offset - first->offset);
+	*ret_size = drop_rows(*ret_bytes, start, start + (size_t)(old - first->offset), *ret_size);
+	return 0;
 }
 
 /* The end of a segment's bytes. */

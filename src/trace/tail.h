@@ -29,7 +29,8 @@ bool trace_tail_is_abandoned(const struct trace_tail *tail);
 
 /* Copies the segments from the last one that starts at or before from_ns on, as a trace that
  * trace_reader_open_memory reads; the caller frees it. Contents of code objects in earlier segments
- * are missing. Older segments are left out if there are more than max_bytes. Errors: -ENODATA: the
+ * are missing. Chunks of rows that were in the file at an update before from_ns are left out. Older
+ * segments are left out if there are more than max_bytes. Errors: -ENODATA: the
  * file has no segment; -ENOMEM, -errno. */
 int trace_tail_read(struct trace_tail *tail, uint64_t from_ns, uint64_t max_bytes,
 		    uint8_t **ret_bytes, size_t *ret_size);

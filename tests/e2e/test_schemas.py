@@ -49,6 +49,11 @@ with t.case("diff, each table of --by, and a comparison that is refused"):
         trace = t.described("diff.duet", file.read())
     check(validator("diff"), "diff", "--json", "--by", "api", trace, trace, "--new", trace, trace)
 
+with t.case("top of traces"):
+    valid = validator("top")
+    for path in sorted(glob.glob(os.path.join(GOLDEN, "trace", "*.duet"))):
+        check(valid, "top", "--json", path)
+
 with t.case("doctor"):
     check(validator("doctor"), "doctor", "--json")
 
@@ -102,6 +107,6 @@ with t.case("report of a loop that waits for another device"):
 
 with t.case("every schema that a document names is in docs"):
     names = {os.path.basename(path)[:-len(".schema.json")] for path in glob.glob(os.path.join(ROOT, "docs", "*.schema.json"))}
-    t.equal(names, {"list", "doctor", "info", "info-batch", "report", "export", "diff", "series", "gate"}, "docs/*.schema.json")
+    t.equal(names, {"list", "doctor", "info", "info-batch", "report", "export", "diff", "series", "gate", "top"}, "docs/*.schema.json")
 
 t.end()

@@ -73,6 +73,16 @@ static void count_until(struct depth *depth, uint64_t until)
 	depth->cursor = end;
 }
 
+/* The next time is `next`: if it is not in the window, those that were in flight at its end are
+ * known. A launch at the very end is not among them. */
+static void find_end(struct depth *depth, uint64_t next)
+{
+	if (depth->has_ended || next < depth->to)
+		return;
+	depth->at_end = depth->count;
+	depth->has_ended = true;
+}
+
 /* At equal times, ends come before enters. */
 void depth_advance(struct depth *depth, uint64_t until)
 {
@@ -83,6 +93,7 @@ void depth_advance(struct depth *depth, uint64_t until)
 
 		if ((enter < end ? enter : end) >= until)
 			return;
+		find_end(depth, enter < end ? enter : end);
 		if (end <= enter && depth->count) {
 			count_until(depth, end);
 			depth->count--;
@@ -104,6 +115,7 @@ void depth_finish(struct depth *depth, uint64_t to)
 	if (to < depth->to)
 		depth->to = to < depth->from ? depth->from : to;
 	depth_advance(depth, UINT64_MAX);
+	find_end(depth, UINT64_MAX);
 	count_until(depth, depth->to);
 }
 

@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,6 +19,8 @@ struct depth {
 	uint64_t empty_ns;     /* none was in flight */
 	unsigned __int128 sum; /* commands times ns; divided by the window's length: the mean */
 
+	uint64_t at_end; /* in flight at `to` */
+	bool has_ended;  /* at_end is known */
 	uint64_t count, cursor;
 	uint64_t *enters; /* a ring */
 	size_t enters_first, enters_count, enters_capacity;

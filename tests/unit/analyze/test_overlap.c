@@ -53,6 +53,7 @@ static size_t make_commands(struct command *commands)
 struct looked {
 	uint64_t kernels, copies, both, several, processes, waited;
 	uint64_t sum, max, empty;
+	uint64_t at_end; /* in flight in the last nanosecond */
 };
 
 /* Of an in-order process: what starts later was there later. In the order of starts. */
@@ -107,6 +108,7 @@ static struct looked look(const struct command *commands, size_t count, uint64_t
 		looked.copies += !classes[ACCOUNT_KERNEL] && classes[ACCOUNT_COPY];
 		looked.several += active > 1;
 		looked.processes += (seen & (seen - 1)) != 0;
+		looked.at_end = flying;
 		looked.sum += flying;
 		looked.empty += !flying;
 		looked.max = flying > looked.max ? flying : looked.max;
@@ -165,6 +167,8 @@ static void check_depth(struct command *commands, size_t count, uint64_t from, u
 	CHECK_EQUAL((uint64_t)depth.sum, want->sum);
 	CHECK_EQUAL(depth.max, want->max);
 	CHECK_EQUAL(depth.empty_ns, want->empty);
+	if (to > from)
+		CHECK_EQUAL(depth.at_end, want->at_end);
 	depth_fini(&depth);
 }
 
@@ -197,6 +201,7 @@ TEST(what_never_ends_stays_in_flight)
 	CHECK_EQUAL((uint64_t)depth.sum, 20 + 50);
 	CHECK_EQUAL(depth.empty_ns, 30);
 	CHECK_EQUAL(depth.max, 1);
+	CHECK_EQUAL(depth.at_end, 1);
 	depth_fini(&depth);
 }
 

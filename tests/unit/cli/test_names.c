@@ -28,6 +28,7 @@
 #include "import/overhead.h"
 #include "isa/batch.h"
 #include "isa/isa.h"
+#include "ui/table.h"
 
 #define TABLES(TABLE)                   \
 	TABLE(account_cause_meaning)    \
@@ -64,6 +65,8 @@
 	TABLE(json_token_name)          \
 	TABLE(match_reason_name)        \
 	TABLE(match_reason_text)        \
+	TABLE(ui_view_empty)            \
+	TABLE(ui_view_name)             \
 	TABLE(verdict_kind_name)
 
 /* NULL is an answer of these: there is no such processor, and no reason to give. They must not read

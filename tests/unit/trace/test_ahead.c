@@ -16,7 +16,8 @@
 
 #define SECOND ((uint64_t)1000000000)
 
-enum { CHUNKS = 64, ROWS = 50, DAMAGED = 21 };
+/* As many rows as a thread is started for. */
+enum { CHUNKS = 64, ROWS = 2100, DAMAGED = 21 };
 
 static struct trace_reader *reader;
 static char *bytes;

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cli/cmd_top.c - duet top: the present work of devices, processes and kernels
+ *
+ * Runs in:  our own process; with -p and -a a recorder runs as its child
+ * Gets:     the command line
+ * Gives:    a terminal view, lines, or JSON documents (schema duet.top/1)
+ * Owns:     the recorder
+ * Fails:    1 with a message; a terminal is given back before that
+ * Why another lag for a file: its recorder writes each second by default, the one of -p and -a five
+ *           times a second
+ */
+#include <errno.h>
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/error.h"
+#include "base/format.h"
+#include "base/string.h"
+#include "cli/command.h"
+#include "cli/selection.h"
+#include "cli/top/recorder.h"
+#include "collect/collector.h"
+#include "live/follow.h"
+#include "live/watch.h"
+#include "ui/top.h"
+
+#define KEEP_NS     UINT64_C(15000000000)
+#define INTERVAL_NS UINT64_C(1000000000)
+#define LIVE_LAG_NS UINT64_C(500000000)
+#define FILE_LAG_NS UINT64_C(1500000000)
+#define FEED_LAG_NS UINT64_C(2000000000) /* calls come from another recorder's file */
+
+struct top_values {
+	const char *pids, *collect;
+	bool all, batch, json;
+	uint64_t count, interval_ns, lag_ns;
+};
+
+/* One run of duet top. */
+struct top_session {
+	const struct top_values *values;
+	struct live_watch *watch;
+	struct top_recorder *recorder;      /* its child with -p and -a; NULL: a file is watched */
+	struct top_recorder *file_recorder; /* started by key r; NULL: none */
+	char file[64];                      /* its file */
+	char note[512];                     /* why no device is known */
+};
+
+static const struct option_row top_options[] = {
+	{"pid", 'p', OPTION_LIST, "PID,...", "watch running processes, with all their threads",
+	 offsetof(struct top_values, pids)},
+	{"all", 'a', OPTION_FLAG, NULL,
+	 "watch every OpenCL process of this user (as root: for all users)",
+	 offsetof(struct top_values, all)},
+	{"collect", 0, OPTION_LIST, "LIST", "with -p or -a: collectors, as for duet record",
+	 offsetof(struct top_values, collect)},
+	{"interval", 'd', OPTION_SPAN, "SEC", "length of an interval (default 1)",
+	 offsetof(struct top_values, interval_ns)},
+	{"count", 'n', OPTION_NUMBER, "COUNT",
+	 "end after COUNT intervals; with --batch and a finished FILE: print its last COUNT",
+	 offsetof(struct top_values, count)},
+	{"batch", 0, OPTION_FLAG, NULL, "print lines instead of a screen",
+	 offsetof(struct top_values, batch)},
+	{"json", 0, OPTION_FLAG, NULL,
+	 "with --batch: print one JSON document per interval (schema duet.top/1)",
+	 offsetof(struct top_values, json)},
+	{"lag", 0, OPTION_SPAN, "SEC",
+	 "age of the shown interval's end (default 0.5; for FILE 1.5)",
+	 offsetof(struct top_values, lag_ns)},
+	{NULL},
+};
+
+/* ---- key r ----------------------------------------------------------------------------------- */
+
+/* "top-140312.duet" in the working folder. */
+static void format_file(char *ret_name, size_t size)
+{
+	const time_t now = time(NULL);
+	struct tm local;
+
+	if (localtime_r(&now, &local))
+		strftime(ret_name, size, "top-%H%M%S.duet", &local);
+	else
+		snprintf(ret_name, size, "top-%ld.duet", (long)now);
+}
+
+static int keep_newest(struct top_session *session, char *ret_text, size_t size)
+{
+	char name[64];
+	int error;
+
+	format_file(name, sizeof(name));
+	error = live_watch_keep(session->watch, KEEP_NS, name);
+	if (error)
+		snprintf(ret_text, size, "%s", error_text());
+	else
+		snprintf(ret_text, size, "the last %g s are in %s; read them with: duet report %s",
+			 (double)KEEP_NS / 1e9, name, name);
+	return error;
+}
+
+static int stop_file(struct top_session *session, char *ret_text, size_t size)
+{
+	const char *message = top_recorder_message(session->file_recorder);
+	char reason[512];
+	int status;
+
+	snprintf(reason, sizeof(reason), "%s", message ? message : "duet record failed");
+	status = top_recorder_stop(session->file_recorder);
+	session->file_recorder = NULL;
+	if (status)
+		snprintf(ret_text, size, "%s: %s", session->file, reason);
+	else
+		snprintf(ret_text, size, "recorded in %s; read it with: duet report %s",
+			 session->file, session->file);
+	return status ? -EIO : 0;
+}
+
+static int start_file(struct top_session *session, int32_t pid, bool *ret_is_recording,
+		      char *ret_text, size_t size)
+{
+	struct top_request request = {.count = 0};
+	char number[16];
+	int error;
+
+	if (pid <= 0) {
+		snprintf(ret_text, size, "r records a process: choose one in the list first");
+		return -EINVAL;
+	}
+	snprintf(number, sizeof(number), "%d", (int)pid);
+	top_request_add(&request, "--pid");
+	top_request_add(&request, number);
+	format_file(session->file, sizeof(session->file));
+	error = top_recorder_start_file(&request, session->file, &session->file_recorder);
+	*ret_is_recording = !error;
+	if (error)
+		snprintf(ret_text, size, "%s", error_text());
+	else
+		snprintf(ret_text, size, "recording process %d into %s; r ends it", (int)pid,
+			 session->file);
+	return error;
+}
+
+/* The processes of -p and -a have a recorder already, whose newest seconds are written. Processes
+ * of a file get a recorder of their own. */
+static int on_record(void *context, int32_t pid, bool *ret_is_recording, char *ret_text,
+		     size_t size)
+{
+	struct top_session *session = context;
+
+	*ret_is_recording = false;
+	if (session->recorder)
+		return keep_newest(session, ret_text, size);
+	if (session->file_recorder)
+		return stop_file(session, ret_text, size);
+	return start_file(session, pid, ret_is_recording, ret_text, size);
+}
+
+/* The next message of the recorder that is news: not what it records and how much. */
+static const char *next_news(struct top_session *session)
+{
+	static const char *const known[] = {"recording ", " rows from ", " KiB in "};
+	const char *message;
+	bool is_known;
+
+	do {
+		message = top_recorder_message(session->recorder);
+		is_known = false;
+		for (size_t i = 0; message && i < ARRAY_COUNT(known); i++)
+			is_known |= strstr(message, known[i]) != NULL;
+	} while (is_known);
+	if (message && strstr(message, "are taken over from the recorder") &&
+	    session->values->lag_ns == OPTION_UNSET)
+		live_watch_set_lag(session->watch, FEED_LAG_NS);
+	return message;
+}
+
+static const char *on_picture(void *context, bool *ret_is_over)
+{
+	struct top_session *session = context;
+	const char *message = NULL;
+
+	*ret_is_over = session->recorder && top_recorder_is_over(session->recorder);
+	if (session->recorder)
+		message = next_news(session);
+	if (!message && session->file_recorder && top_recorder_is_over(session->file_recorder))
+		message = top_recorder_message(session->file_recorder);
+	return message;
+}
+
+/* The reason of the first process and the first runtime: the default collector's, otherwise the one
+ * that --collect names. */
+static const char *explain_no_device(void *context)
+{
+	struct top_session *session = context;
+	const struct top_values *values = session->values;
+	const int pid = values->pids ? atoi(values->pids) : 0;
+
+	if (!pid || !session->recorder)
+		return NULL;
+	for (size_t i = 0; i < collectors_count; i++) {
+		const struct guest_way *way = collectors[i]->way;
+
+		if (!way || !way->why_unrecorded ||
+		    (values->collect && !strstr(values->collect, collectors[i]->name)))
+			continue;
+		snprintf(session->note, sizeof(session->note), "process %d %s", pid,
+			 way->why_unrecorded(pid));
+		return session->note;
+	}
+	return NULL;
+}
+
+/* ---- sources --------------------------------------------------------------------------------- */
+
+static int start_recorder(struct top_session *session, struct live_follow **ret_follow)
+{
+	const struct top_values *values = session->values;
+	struct top_request request = {.count = 0};
+	int fd, error;
+
+	top_request_add(&request, values->all ? "--all" : "--pid");
+	if (values->pids)
+		top_request_add(&request, values->pids);
+	if (values->collect) {
+		top_request_add(&request, "--collect");
+		top_request_add(&request, values->collect);
+	}
+	error = top_recorder_start(&request, KEEP_NS, &session->recorder, &fd);
+	return error ? error : live_follow_new(fd, ret_follow);
+}
+
+static int open_source(struct top_session *session, const char *path,
+		       struct live_follow **ret_follow)
+{
+	if (path)
+		return selection_explain(path, live_follow_open(path, ret_follow));
+	return start_recorder(session, ret_follow);
+}
+
+/* "processes 12,345", "all processes" or the file's name. */
+static void format_title(const struct top_values *values, const char *path, char *ret_title,
+			 size_t size)
+{
+	if (path)
+		snprintf(ret_title, size, "%.120s", format_text(path).text);
+	else if (values->all)
+		snprintf(ret_title, size, "all processes");
+	else
+		snprintf(ret_title, size, "process%s %.120s", strchr(values->pids, ',') ? "es" : "",
+			 format_text(values->pids).text);
+}
+
+static int show(struct top_session *session, const char *path)
+{
+	const struct top_values *values = session->values;
+	char title[160];
+	struct ui_top_options options = {.watch = session->watch,
+					 .title = title,
+					 .interval_ns = values->interval_ns,
+					 .count = values->count == OPTION_UNSET ? 0 : values->count,
+					 .has_json = values->json,
+					 .on_record = on_record,
+					 .on_picture = on_picture,
+					 .explain_no_device = explain_no_device,
+					 .context = session};
+	int number = 0;
+
+	format_title(values, path, title, sizeof(title));
+	return values->batch || values->json ? ui_top_print(&options, &number)
+					     : ui_top_run(&options, &number);
+}
+
+static int watch_source(struct top_session *session, const char *path)
+{
+	const struct top_values *values = session->values;
+	const uint64_t lag_ns = values->lag_ns != OPTION_UNSET ? values->lag_ns
+				: path                         ? FILE_LAG_NS
+							       : LIVE_LAG_NS;
+	const struct live_watch_options options = {.lag_ns = lag_ns, .has_places = true};
+	struct live_follow *follow;
+	int error = open_source(session, path, &follow);
+
+	if (!error)
+		error = live_watch_new(follow, &options, &session->watch);
+	if (!error)
+		error = show(session, path);
+	live_watch_free(session->watch);
+	top_recorder_stop(session->file_recorder);
+	top_recorder_stop(session->recorder);
+	return error;
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
+static int check_values(const struct cli_command *command, const struct top_values *values,
+			int operands)
+{
+	if (operands > 1)
+		return usage_error(command, "one FILE at a time");
+	if (!!values->pids + values->all + operands > 1)
+		return usage_error(command, "give one of --pid, --all and FILE");
+	if (values->collect && !values->pids && !values->all)
+		return usage_error(command,
+				   "--collect needs --pid or --all: FILE has its recorder");
+	if (values->count == 0)
+		return usage_error(command, "--count: at least 1");
+	return STATUS_DONE;
+}
+
+static int run_top(const struct cli_command *command, int argc, char **argv)
+{
+	struct top_values values = {
+		.count = OPTION_UNSET, .interval_ns = INTERVAL_NS, .lag_ns = OPTION_UNSET};
+	struct top_session session = {.values = &values};
+	const int first = options_parse(command, argc, argv, false, &values);
+	const char *path;
+	int status;
+
+	if (first < 0)
+		return first == -1 ? STATUS_DONE : STATUS_USAGE;
+	status = check_values(command, &values, argc - first);
+	if (status != STATUS_DONE)
+		return status;
+	setlocale(LC_CTYPE, "");
+	path = first < argc ? argv[first] : values.pids || values.all ? NULL : SELECTION_FILE;
+	if (watch_source(&session, path))
+		return print_failure(command);
+	return finish_output(command->name, STATUS_DONE);
+}
+
+const struct cli_command command_top = {
+	.name = "top",
+	.arguments = "[options] [-p PID,... | -a | FILE]",
+	.summary = "show what devices, processes and kernels do now",
+	.run = run_top,
+	.options = top_options,
+};

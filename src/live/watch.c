@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * live/watch.c - choose the interval of a growing recording that is shown, and analyse it
+ *
+ * Runs in:  our own process, in duet top
+ * Gets:     a follower
+ * Gives:    snapshots
+ * Owns:     the follower, the names of places
+ * Fails:    -errno with the error chain
+ * Why a lag: an execution is written when its command has ended, and rows wait for the next read of
+ *           the rings (0.1 s) and the next flush of the file. An interval that ends now would lack
+ *           its last rows and show them as idle time (docs/design/live.md)
+ */
+#include "live/watch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "analyze/analysis.h"
+#include "analyze/observer.h"
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/io.h"
+#include "live/follow.h"
+#include "live/snapshot.h"
+
+#define READ_NS     UINT64_C(200000000) /* the part of the lag for the interval of the flushes */
+#define MAX_LATE_NS UINT64_C(1000000000)
+
+/* Length of the time before the interval whose rows are read too. If the launch of a command is
+ * older, the next length is tried, and used for the next LONG_LOOKS pictures. */
+static const uint64_t before_ns[] = {100000000, 2000000000, 15000000000};
+enum { LONG_LOOKS = 10 };
+
+struct live_watch {
+	struct live_follow *follow;
+	struct live_places *places; /* NULL: not asked for */
+	uint64_t lag_ns, newest_ns, end_ns;
+	size_t before;           /* index of before_ns */
+	unsigned int long_looks; /* left with that index */
+	bool has_ended;
+};
+
+int live_watch_new(struct live_follow *follow, const struct live_watch_options *options,
+		   struct live_watch **ret_watch)
+{
+	struct live_watch *watch = calloc(1, sizeof(*watch));
+
+	if (!watch || (options->has_places && live_places_new(&watch->places))) {
+		free(watch);
+		live_follow_free(follow);
+		return error_set(-ENOMEM, "out of memory");
+	}
+	watch->follow = follow;
+	watch->lag_ns = options->lag_ns;
+	*ret_watch = watch;
+	return 0;
+}
+
+void live_watch_free(struct live_watch *watch)
+{
+	if (!watch)
+		return;
+	live_follow_free(watch->follow);
+	live_places_free(watch->places);
+	free(watch);
+}
+
+void live_watch_set_lag(struct live_watch *watch, uint64_t lag_ns)
+{
+	watch->lag_ns = lag_ns;
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
+/* A recording of another boot has ended, so that its times are not compared with this clock. */
+static int update(struct live_watch *watch)
+{
+	const int error = live_follow_update(watch->follow, &watch->newest_ns);
+
+	watch->has_ended = !error && (live_follow_has_ended(watch->follow) ||
+				      live_follow_is_abandoned(watch->follow));
+	return error;
+}
+
+/* On a busy machine the recorder itself is late: rows are missing up to `settled`, although they
+ * are older than the lag. A program that does nothing has no new rows either, so that the wait for
+ * them has a limit. */
+static uint64_t newest_end(const struct live_watch *watch)
+{
+	const uint64_t margin_ns = watch->lag_ns > READ_NS ? watch->lag_ns - READ_NS : 0;
+	const uint64_t settled = watch->newest_ns > margin_ns ? watch->newest_ns - margin_ns : 0;
+	const uint64_t now = now_ns(), latest = now > watch->lag_ns ? now - watch->lag_ns : 0;
+	const uint64_t earliest = latest > MAX_LATE_NS ? latest - MAX_LATE_NS : 0;
+
+	if (watch->has_ended)
+		return watch->newest_ns;
+	if (settled >= latest)
+		return latest;
+	return settled > earliest ? settled : earliest;
+}
+
+/* ---- commands without a launch --------------------------------------------------------------- */
+
+struct lone_commands {
+	uint64_t begin_ns, end_ns; /* the interval */
+	uint64_t count;
+};
+
+static int on_begin(void *context, const struct analysis *analysis)
+{
+	((struct lone_commands *)context)->count = 0;
+	return 0;
+}
+
+static int on_span(void *context, size_t device, const struct account_span *span)
+{
+	return 0;
+}
+
+static int on_command(void *context, const struct observed_command *command)
+{
+	struct lone_commands *lone = context;
+
+	lone->count += !command->launch && command->row->ended > lone->begin_ns &&
+		       command->row->started < lone->end_ns;
+	return 0;
+}
+
+/* A command without its launch is in no sum of the analysis. */
+static int analyse_window(struct live_watch *watch, struct live_window_options *options,
+			  struct live_window *window)
+{
+	struct lone_commands lone = {.begin_ns = options->begin_ns, .end_ns = options->end_ns};
+	const struct analysis_observer observer = {.context = &lone,
+						   .on_begin = on_begin,
+						   .on_command = on_command,
+						   .on_span = on_span};
+	int error;
+
+	options->observer = &observer;
+	if (watch->long_looks && !--watch->long_looks)
+		watch->before = 0;
+	for (;;) {
+		options->before_ns = before_ns[watch->before];
+		error = live_follow_analyse(watch->follow, options, window);
+		if (error || !lone.count || watch->before + 1 == ARRAY_COUNT(before_ns))
+			return error;
+		live_window_fini(window);
+		watch->before++;
+		watch->long_looks = LONG_LOOKS;
+	}
+}
+
+static int analyse(struct live_watch *watch, const struct live_look *look,
+		   struct live_snapshot **ret_snapshot)
+{
+	struct live_window_options window_options = {
+		.begin_ns =
+			watch->end_ns > look->interval_ns ? watch->end_ns - look->interval_ns : 0,
+		.end_ns = watch->end_ns,
+		.by_thread = look->pid != 0};
+	const struct live_snapshot_options snapshot_options = {
+		.has_stacks = look->has_stacks, .places = watch->places, .pid = look->pid};
+	struct live_window window = {0};
+	int error = analyse_window(watch, &window_options, &window);
+
+	if (error == -ENODATA)
+		return 0;
+	if (!error && live_snapshot_new(window.analysis, &snapshot_options, ret_snapshot))
+		error = error_set(-ENOMEM, "out of memory");
+	live_window_fini(&window);
+	return error;
+}
+
+int live_watch_look(struct live_watch *watch, const struct live_look *look,
+		    struct live_snapshot **ret_snapshot)
+{
+	const int error = update(watch);
+
+	if (error)
+		return error;
+	*ret_snapshot = NULL;
+	watch->end_ns = look->end_ns ? look->end_ns : newest_end(watch);
+	return analyse(watch, look, ret_snapshot);
+}
+
+uint64_t live_watch_end_ns(const struct live_watch *watch)
+{
+	return watch->end_ns;
+}
+
+bool live_watch_has_ended(const struct live_watch *watch)
+{
+	return watch->has_ended;
+}
+
+/* ---- keeping --------------------------------------------------------------------------------- */
+
+static int write_new(const char *path, const void *bytes, size_t size)
+{
+	auto_close int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	int error;
+
+	if (fd < 0)
+		return error_set(-errno, "'%s': %s; choose another folder", path, strerror(errno));
+	error = write_all(fd, bytes, size);
+	if (!error)
+		return 0;
+	unlink(path);
+	return error_set(error, "'%s': write failed: %s", path, strerror(-error));
+}
+
+/* The bytes of a window are whole segments with the names and processes that they use. */
+int live_watch_keep(struct live_watch *watch, uint64_t ns, const char *path)
+{
+	struct live_window_options options = {.before_ns = 1};
+	struct live_window window = {0};
+	int error = update(watch);
+
+	if (error)
+		return error;
+	options.end_ns = newest_end(watch);
+	options.begin_ns = options.end_ns > ns ? options.end_ns - ns : 0;
+	error = live_follow_analyse(watch->follow, &options, &window);
+	if (error == -ENODATA)
+		return error_set(error, "nothing was recorded in the last %g s", (double)ns / 1e9);
+	if (!error)
+		error = write_new(path, window.bytes, window.size);
+	live_window_fini(&window);
+	return error;
+}

@@ -1,0 +1,220 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""duet top: its numbers are those of `duet report --from --to` for the same seconds, of finished and of growing files,
+for OpenCL on PoCL and for the simulated GPUs of NVIDIA, AMD and Intel; live recordings; wrong usage."""
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import time
+
+import duet_test
+from duet_test import BUILD, DUET, GUEST, ROOT, Skip, clean_environment, program, run, text
+
+t = duet_test.Suite(needs_opencl=False)
+
+NVIDIA = os.path.join(BUILD, "sim", "nvidia")
+AMD = os.path.join(BUILD, "sim", "amd", "libsim-kfd.so")
+INTEL = os.path.join(BUILD, "sim", "level_zero", "libsim-level_zero.so")
+ZEBIN = os.path.join(ROOT, "tests", "golden", "zebin", "k_bmg.bin")
+INTERVAL_NS = 200_000_000
+# What the issue asks for. Times below this share of an interval are compared in absolute terms.
+TOLERANCE = 0.01
+SMALL_NS = INTERVAL_NS // 1000
+
+
+def need_opencl():
+    if run([program("counts"), "--quiet"]).status:
+        raise Skip("no OpenCL device works here")
+
+
+def documents(result):
+    t.equal(result.status, 0, f"duet top: {text(result.stderr)}")
+    return [json.loads(line) for line in text(result.stdout).splitlines()]
+
+
+def top(path, count, *options):
+    """The last intervals of a finished file."""
+    found = documents(run([DUET, "top", "--batch", "--json", "-d", f"{INTERVAL_NS}ns", "-n", str(count), *options, path]))
+    t.equal(len(found), count, "one document per interval")
+    return [document for document in found if "from_ns" in document]  # the others begin before the recording
+
+
+def report(path, document):
+    result = run([DUET, "report", "--json", "--from", f"{document['from_ns']}ns", "--to", f"{document['to_ns']}ns", path])
+    t.true(result.status in (0, 4), f"duet report: {text(result.stderr)}")
+    return json.loads(result.stdout)
+
+
+def near(got, want, what, small=SMALL_NS):
+    t.true(abs(got - want) <= max(TOLERANCE * want, small), f"{what}: {got} of duet top, {want} of duet report")
+
+
+def compare_devices(one, other):
+    reported = {device["key"]: device for device in other["devices"]}
+    t.equal(sorted(device["key"] for device in one["devices"]), sorted(reported), "devices")
+    for device in one["devices"]:
+        want = reported[device["key"]]
+        if not device["measured"]:
+            continue
+        for key in ("busy_ns", "idle_ns"):
+            near(device[key], want[key], f"{device['name']} {key}")
+        for cause, ns in device["idle_causes"].items():
+            near(ns, want["idle_causes"][cause], f"{device['name']} idle: {cause}")
+        near(device["launches"], want["launches"], f"{device['name']} launches", 0)
+        near(device["executions"], want["executions"], f"{device['name']} executions", 0)
+        t.equal(device["busy_ns"] + device["idle_ns"], one["wall_ns"], "busy and idle are the interval")
+        t.equal(sum(device["idle_causes"].values()), device["idle_ns"], "the causes are the idle time")
+
+
+def sums(rows, key, *values):
+    total = {}
+    for row in rows:
+        name = tuple(row.get(one) for one in key)
+        total[name] = [old + row[value] for old, value in zip(total.get(name, [0] * len(values)), values)]
+    return {name: found for name, found in total.items() if any(found)}
+
+
+def compare_rows(one, other, rows, key, *values):
+    got, want = sums(one[rows], key, *values), sums(other[rows], key, *values)
+    t.equal(sorted(map(str, got)), sorted(map(str, want)), f"names of {rows}")
+    for name, numbers in got.items():
+        for number, wanted, value in zip(numbers, want[name], values):
+            near(number, wanted, f"{rows} {name} {value}", SMALL_NS if value.endswith("_ns") else 0)
+
+
+def compare(path, document):
+    other = report(path, document)
+    compare_devices(document, other)
+    compare_rows(document, other, "kernels", ["name"], "count", "total_ns")
+    other["copies"] += [{"direction": row["command"], **row} for row in other["other_commands"]]
+    compare_rows(document, other, "copies", ["direction"], "count", "bytes", "total_ns")
+    compare_rows(document, other, "processes", ["pid"], "launches", "executions", "device_ns", "calls", "calls_ns")
+
+
+def compare_all(path, count, least_executions):
+    found = top(path, count)
+    for document in found:
+        compare(path, document)
+    executions = sum(device["executions"] for document in found for device in document["devices"])
+    t.true(executions >= least_executions, f"{executions} executions were compared, want {least_executions}")
+
+
+def recorded(name, command, *options, env=None):
+    path = t.path(f"{name}.duet")
+    result = t.record(command, path, list(options), env=env)
+    t.equal(result.status, 0, f"status: {text(result.stderr)}")
+    return path
+
+
+def sim(path, name):
+    if not os.path.exists(path):
+        raise Skip(f"{name} was not built")
+    return path
+
+
+with t.case("numbers equal those of the report: PoCL"):
+    need_opencl()
+    PATH = recorded("pocl", [program("gate_work"), "1500", "1000", "2"])
+    compare_all(PATH, 4, 100)
+
+with t.case("numbers equal those of the report: simulated NVIDIA GPUs"):
+    sim(os.path.join(NVIDIA, "libcuda.so.1"), "the simulated NVIDIA driver")
+    PATH = recorded("nvidia", ["env", f"LD_LIBRARY_PATH={NVIDIA}", f"SIM_NVIDIA=devices=2,log={t.path('log')}",
+                               program("cuda_work"), "devices=2", "threads=4", "kernels=20", "h2d=3", "d2h=3", "laps=60",
+                               "pace_ms=20"], "--collect", "nvidia:cuda,cpu")
+    compare_all(PATH, 5, 500)
+
+with t.case("numbers equal those of the report: a simulated AMD GPU"):
+    sim(AMD, "the simulated AMD driver")
+    PATH = recorded("amd", ["env", f"LD_PRELOAD={AMD}", f"SIM_KFD=log={t.path('log')}", program("hsa_work"), "work",
+                            "dispatches=20000", "h2d=30", "d2h=30", "code=" + program("hsa_kernels.gfx90a")],
+                    "--collect", "amd")
+    compare_all(PATH, 2, 500)
+
+with t.case("numbers equal those of the report: simulated Intel GPUs"):
+    sim(INTEL, "the simulated Level Zero driver")
+    PATH = recorded("intel", [program("level_zero_work"), ZEBIN, "launches=2000", "h2d=30", "runs=3"], "--collect",
+                    "level_zero", env={"ZE_ENABLE_ALT_DRIVERS": INTEL, "SIM_LEVEL_ZERO": f"log={t.path('log')}"})
+    compare_all(PATH, 5, 500)
+
+
+@contextlib.contextmanager
+def running(command, env=None, **options):
+    process = subprocess.Popen(command, env=clean_environment(env), stdin=subprocess.DEVNULL,
+                               preexec_fn=duet_test.default_signals, **options)
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.wait()
+
+
+def ended(process, number=signal.SIGINT):
+    process.send_signal(number)
+    process.wait(timeout=60)
+
+
+with t.case("a growing file: the numbers do not change when more is recorded"):
+    need_opencl()
+    PATH = t.path("growing.duet")
+    with running([DUET, "record", "-o", PATH, "--flush-interval", "0.2", "--", program("gate_work"), "9000", "1000", "2"],
+                 stdout=subprocess.DEVNULL) as recorder:
+        deadline = time.monotonic() + 60
+        while (not os.path.exists(PATH) or os.path.getsize(PATH) < 20000) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        # Other tests run beside this one: the lag is long, and its default is not what is tested.
+        live = documents(run([DUET, "top", "--json", "--lag", "4", "-n", "6", "-d", "1", PATH]))
+        recorder.wait(timeout=120)
+    full = [document for document in live if any(one.get("executions") for one in document.get("devices", []))]
+    t.true(len(full) >= 1, f"{len(live)} documents, {len(full)} with executions")
+    for document in full[-1:]:
+        compare(PATH, document)
+
+with t.case("-p records by itself, ends its recorder and leaves nothing behind"):
+    need_opencl()
+    duet_test.leave_network()  # recorders of other tests are not asked for the calls of the program
+    with running([program("gate_work"), "1000000", "1000", "2"], env={"OPENCL_LAYERS": GUEST},
+                 stdout=subprocess.DEVNULL) as work:
+        time.sleep(1)
+        found = documents(run([DUET, "top", "--json", "-d", "0.5", "-n", "14", "-p", str(work.pid)], cwd=t.folder))
+        t.equal(work.poll(), None, "the program still runs")
+        last = max((one for one in found if one.get("devices")), key=lambda one: one["devices"][0]["executions"])
+        t.equal([process["pid"] for process in last["processes"]], [work.pid], "processes")
+        t.true(last["devices"][0]["executions"] > 0, "executions")
+        t.true(any(queue["executions"] > 0 for queue in last["queues"]), "executions of a queue")
+        t.equal(last["ledger"]["lost_rows"], 0, "lost rows")
+        ended(work, signal.SIGKILL)
+    children = run(["pgrep", "-f", f"duet record .*--pid {work.pid}"])
+    t.equal(text(children.stdout), "", "recorders that are still running")
+
+with t.case("a recorder that cannot start is explained"):
+    result = run([DUET, "top", "--batch", "-p", "999999999"])
+    t.equal(result.status, 1, "status")
+    t.true("999999999" in text(result.stderr) and text(result.stderr).startswith("duet top: "), text(result.stderr))
+
+with t.case("--batch prints lines"):
+    PATH = t.path("nvidia.duet")
+    if not os.path.exists(PATH):
+        raise Skip("the recording of a simulated NVIDIA GPU is missing")
+    lines = text(run([DUET, "top", "--batch", PATH]).stdout).splitlines()
+    t.true(lines[0].startswith(" duet top  "), lines[0])
+    for title in ("DEVICE", "PROCESS", "KERNEL", "QUEUE", "COPY"):
+        t.true(any(line.split()[:1] == [title] for line in lines), f"no table {title}")
+    t.true(all(len(line) <= 120 and line.isascii() for line in lines), "lines of at most 120 ASCII characters in LC_ALL=C")
+
+for arguments, status, words in (
+        (["-p", "1", "x.duet"], 2, "one of --pid, --all and FILE"),
+        (["a.duet", "b.duet"], 2, "one FILE"),
+        (["--collect", "cpu", "x.duet"], 2, "--collect needs"),
+        (["-n", "0", "x.duet"], 2, "at least 1"),
+        (["--batch", "missing.duet"], 1, "missing.duet"),
+        (["missing.duet"], 1, "missing.duet")):
+    with t.case(f"wrong usage: top {' '.join(arguments)}"):
+        result = run([DUET, "top", *arguments], cwd=t.folder)
+        t.equal(result.status, status, "status")
+        t.true(words in text(result.stderr), text(result.stderr))
+
+t.end()
