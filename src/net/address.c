@@ -6,9 +6,9 @@
  * Gets:     a text such as "127.0.0.1:9464"
  * Gives:    a listening socket
  * Owns:     nothing; the caller closes the socket
- * Fails:    -EINVAL for a text that is no address; -errno of the system calls
- * Why no names: a name could resolve to another address tomorrow, and the server has no password.
- *           Only a written address opens it to the network.
+ * Fails:    -EINVAL for another text; -errno of the system calls
+ * Why names are refused: a name could resolve to another address tomorrow, and the server has no
+ * password. Only a written address opens it to the network.
  */
 #include "net/address.h"
 
@@ -112,19 +112,18 @@ static uint16_t port_of(int fd)
 
 	if (getsockname(fd, (struct sockaddr *)&storage, &size))
 		return 0;
-	return storage.ss_family == AF_INET6
-		       ? ntohs(((struct sockaddr_in6 *)&storage)->sin6_port)
-		       : ntohs(((struct sockaddr_in *)&storage)->sin_port);
+	return storage.ss_family == AF_INET6 ? ntohs(((struct sockaddr_in6 *)&storage)->sin6_port)
+					     : ntohs(((struct sockaddr_in *)&storage)->sin_port);
 }
 
 static int refuse_listen(const struct net_address *address)
 {
 	int error = errno;
 	char host[INET6_ADDRSTRLEN] = "?";
-	const void *bytes = address->storage.ss_family == AF_INET6
-				    ? (const void *)&((const struct sockaddr_in6 *)&address->storage)
-					      ->sin6_addr
-				    : &((const struct sockaddr_in *)&address->storage)->sin_addr;
+	const void *bytes =
+		address->storage.ss_family == AF_INET6
+			? (const void *)&((const struct sockaddr_in6 *)&address->storage)->sin6_addr
+			: &((const struct sockaddr_in *)&address->storage)->sin_addr;
 
 	inet_ntop(address->storage.ss_family, bytes, host, sizeof(host));
 	return error_set(-error, "listen on %s: %s; choose another address or port", host,
@@ -133,8 +132,8 @@ static int refuse_listen(const struct net_address *address)
 
 int net_address_listen(const struct net_address *address, int *ret_fd, uint16_t *ret_port)
 {
-	auto_close int fd = socket(address->storage.ss_family,
-				   SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	auto_close int fd =
+		socket(address->storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	const int one = 1;
 
 	if (fd < 0)

@@ -27,15 +27,15 @@
 #undef curl_easy_setopt
 #undef curl_easy_getinfo
 
-#define CURL_FUNCTIONS(X)  \
-	X(easy_init)       \
-	X(easy_setopt)     \
-	X(easy_perform)    \
-	X(easy_getinfo)    \
-	X(easy_cleanup)    \
-	X(easy_strerror)   \
-	X(global_init)     \
-	X(slist_append)    \
+#define CURL_FUNCTIONS(X) \
+	X(easy_init)      \
+	X(easy_setopt)    \
+	X(easy_perform)   \
+	X(easy_getinfo)   \
+	X(easy_cleanup)   \
+	X(easy_strerror)  \
+	X(global_init)    \
+	X(slist_append)   \
 	X(slist_free_all)
 
 enum { CONNECT_TIMEOUT_MS = 5000, NS_PER_S = 1000000000, RETRY_AFTER_MAX_S = 86400 };
@@ -51,7 +51,7 @@ struct http_client {
 	struct curl_library library;
 	CURL *handle;
 	atomic_bool is_stopped;
-	struct http_answer *answer; /* of the present request */
+	struct http_answer *answer; /* belongs to the present request */
 };
 
 static int load_library(struct curl_library *library)
@@ -62,9 +62,9 @@ static int load_library(struct curl_library *library)
 	if (!library->handle)
 		return error_set(-ENOENT, "%s: install it (on Debian: apt install libcurl4)",
 				 dlerror());
-#define CURL_LOAD(name)                                                                    \
+#define CURL_LOAD(name)                                                                   \
 	library->name = (__typeof__(library->name))dlsym(library->handle, "curl_" #name); \
-	if (!library->name)                                                                \
+	if (!library->name)                                                               \
 		return error_set(-ENOENT, LIBRARY " is too old: it has no curl_" #name);
 	CURL_FUNCTIONS(CURL_LOAD)
 #undef CURL_LOAD
@@ -107,7 +107,7 @@ void http_client_stop(struct http_client *client)
 	atomic_store(&client->is_stopped, true);
 }
 
-/* ---- what libcurl calls ---- */
+/* ---- callbacks of libcurl ---- */
 
 static size_t on_body(char *bytes, size_t size, size_t count, void *context)
 {

@@ -25,10 +25,10 @@ struct http_post {
 };
 
 struct http_answer {
-	unsigned int status; /* 0: no answer */
+	unsigned int status;     /* 0: no answer */
 	uint64_t retry_after_ns; /* header Retry-After; 0: none */
-	char problem[256];   /* without an answer: the cause */
-	size_t size;         /* of the body's first bytes */
+	char problem[256];       /* without an answer: the cause */
+	size_t size;             /* number of bytes in body */
 	char body[HTTP_ANSWER_SIZE];
 };
 

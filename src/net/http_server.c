@@ -6,9 +6,9 @@
  * Gets:     requests of GET and HEAD
  * Gives:    the replies of `answer`; 405 for other methods
  * Owns:     the loaded library, its daemon, the socket
- * Fails:    -ENOENT if the library is missing; -errno of the socket; -EIO if the library cannot start
- * Why not linked: libmicrohttpd loads GnuTLS, and with it nine libraries, which every start of duet
- *           would pay for. Only an agent with a configured endpoint needs them.
+ * Fails:    -ENOENT if the library is missing; -errno of the socket; -EIO if the library cannot
+ * start Why not linked: libmicrohttpd loads GnuTLS, and with it nine libraries, which every start
+ * of duet would pay for. Only an agent with a configured endpoint needs them.
  */
 #include "net/http_server.h"
 
@@ -26,13 +26,13 @@
 
 #define LIBRARY "libmicrohttpd.so.12"
 
-#define MICROHTTPD_FUNCTIONS(X)     \
-	X(start_daemon)             \
-	X(stop_daemon)              \
-	X(lookup_connection_value)  \
+#define MICROHTTPD_FUNCTIONS(X)        \
+	X(start_daemon)                \
+	X(stop_daemon)                 \
+	X(lookup_connection_value)     \
 	X(create_response_from_buffer) \
-	X(add_response_header)      \
-	X(queue_response)           \
+	X(add_response_header)         \
+	X(queue_response)              \
 	X(destroy_response)
 
 struct microhttpd {
@@ -56,9 +56,9 @@ static int load_library(struct microhttpd *library)
 	if (!library->handle)
 		return error_set(-ENOENT, "%s: install it (on Debian: apt install libmicrohttpd12)",
 				 dlerror());
-#define MICROHTTPD_LOAD(name)                                                             \
+#define MICROHTTPD_LOAD(name)                                                            \
 	library->name = (__typeof__(library->name))dlsym(library->handle, "MHD_" #name); \
-	if (!library->name)                                                               \
+	if (!library->name)                                                              \
 		return error_set(-ENOENT, LIBRARY " is too old: it has no MHD_" #name);
 	MICROHTTPD_FUNCTIONS(MICROHTTPD_LOAD)
 #undef MICROHTTPD_LOAD

@@ -7,8 +7,8 @@
  * Gives:    the next body to send
  * Owns:     the waiting bodies
  * Fails:    never; a body without room is dropped and counted
- * Why the oldest is dropped: metrics are cumulative, so the newest body contains all older ones. Of
- *           profiles, the newest ones are those that a reader asks for.
+ * Why the oldest is dropped: metrics are cumulative, so the newest body contains all older ones. A
+ * reader of profiles asks for the newest ones.
  */
 #include "net/push_queue.h"
 
@@ -77,7 +77,8 @@ bool push_queue_take(struct push_queue *queue, uint64_t now_ns, struct push_item
 	return true;
 }
 
-/* A body that was refused for now goes back to its place, unless newer ones have filled the queue. */
+/* A body that was refused for now goes back to its place, unless newer ones have filled the queue.
+ */
 static void put_back(struct push_queue *queue, struct push_item *item)
 {
 	if (!has_room(queue, item->size)) {

@@ -15,7 +15,7 @@
 enum { PUSH_QUEUE_ITEMS = 16 };
 
 struct push_item {
-	char *url; /* owned */
+	char *url;  /* owned */
 	void *body; /* owned */
 	size_t size;
 	uint64_t queued_ns;
@@ -33,7 +33,7 @@ struct push_counts {
 
 struct push_queue {
 	size_t max_items; /* at most PUSH_QUEUE_ITEMS */
-	size_t max_bytes; /* of all bodies; a larger body is dropped */
+	size_t max_bytes; /* sum of all bodies; a larger body is dropped */
 	uint64_t max_age_ns;
 	struct push_item items[PUSH_QUEUE_ITEMS]; /* oldest first */
 	size_t count, bytes;

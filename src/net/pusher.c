@@ -7,7 +7,8 @@
  * Gives:    HTTP POST requests, counts, messages
  * Owns:     the queue, the client, the thread
  * Fails:    a receiver that fails costs drops, which are counted
- * Why a thread per receiver: a receiver that hangs for its whole timeout must not delay another one.
+ * Why a thread per receiver: a receiver that hangs for its whole timeout must not delay another
+ * one.
  */
 #include "net/pusher.h"
 
@@ -16,18 +17,19 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/error.h"
 #include "base/thread.h"
 #include "net/http_client.h"
 
-enum { NS_PER_S = 1000000000 };
+enum { NS_PER_S = 1000000000, URL_SIZE = 200 };
 
 struct pusher {
 	struct pusher_options options;
 	struct http_client *client;
-	pthread_mutex_t lock; /* of all members below */
+	pthread_mutex_t lock; /* guards all members below */
 	pthread_cond_t changed;
 	pthread_t thread;
 	bool has_thread, is_stopping, is_off, is_sending;
@@ -67,14 +69,29 @@ __attribute__((format(printf, 2, 3))) static void report(const struct pusher *pu
 		pusher->options.on_message(pusher->options.context, text);
 }
 
+/* The part of a URL that a log may contain: no password, and no query, which differs each time. */
+static void shorten_url(const char *url, char ret_text[URL_SIZE])
+{
+	const char *begin = strstr(url, "://"), *at;
+	size_t host;
+
+	begin = begin ? begin + 3 : url;
+	host = strcspn(begin, "/?#");
+	at = memrchr(begin, '@', host);
+	if (at)
+		begin = at + 1;
+	snprintf(ret_text, URL_SIZE, "%.*s", (int)strcspn(begin, "?#"), begin);
+}
+
 static void report_change(struct pusher *pusher, enum retry_verdict verdict,
 			  const struct http_answer *answer, const char *url, uint64_t dropped)
 {
 	bool is_failure = verdict != RETRY_DONE;
-	char cause[300];
+	char cause[300], shown[URL_SIZE];
 
 	if (is_failure == pusher->is_failing)
 		return;
+	shorten_url(url, shown);
 	pusher->is_failing = is_failure;
 	if (!is_failure) {
 		report(pusher, "the receiver accepts data again; %llu pushes were dropped so far",
@@ -85,17 +102,20 @@ static void report_change(struct pusher *pusher, enum retry_verdict verdict,
 		snprintf(cause, sizeof(cause), "status %u", answer->status);
 	else
 		snprintf(cause, sizeof(cause), "%s", answer->problem);
-	report(pusher, "push to %.300s failed (%s); %s", url, cause,
+	report(pusher, "push to %s failed (%s); %s", shown, cause,
 	       verdict == RETRY_AGAIN ? "it is repeated, and the oldest data are dropped"
 				      : "these data are dropped; check the URL and its headers");
 }
 
 static void switch_off(struct pusher *pusher, const struct http_answer *answer, const char *url)
 {
+	char shown[URL_SIZE];
+
+	shorten_url(url, shown);
 	report(pusher,
-	       "%.300s does not take these data (status %u); they are no longer sent until the "
+	       "%s does not take these data (status %u); they are no longer sent until the "
 	       "agent starts again",
-	       url, answer->status);
+	       shown, answer->status);
 }
 
 /* ---- the thread ---- */

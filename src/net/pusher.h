@@ -19,7 +19,7 @@ struct pusher_options {
 	const char *const *headers;   /* as in struct http_post */
 	size_t max_items, max_bytes;  /* as in struct push_queue */
 	uint64_t max_age_ns;
-	uint32_t timeout_ms; /* of one request */
+	uint32_t timeout_ms; /* limit of one request */
 	bool is_optional;    /* a receiver without this kind of data switches the pusher off */
 	/* A line for the log, without a newline; called in the pusher's thread. It comes when a
 	 * receiver begins to fail, when it works again, and when the pusher is switched off. */
