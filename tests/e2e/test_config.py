@@ -20,8 +20,9 @@ HEAD = "# proto-file: duet_config.proto\n# proto-message: duet.DuetConfig\n\n"
 
 # Options of the command line alone: they name the file, or print, or are what libduet says of itself.
 OF_COMMAND_LINE = {"config", "print_config", "help"}
-# Not an option: the operands, what --collect NAME:OPTION says, and the options of another verb.
-OF_FILE = {"command", "system", "nvidia", "drm", "gate"}
+# Not an option: the operands, what --collect NAME:OPTION says, and the options of other verbs.
+OF_OTHER_VERBS = {"gate", "prometheus", "otlp", "pprof"}
+OF_FILE = {"command", "system", "nvidia", "drm"} | OF_OTHER_VERBS
 
 # Each option with a value, and the field that --print-config makes of it. `need`: what must be said beside it.
 VALUES = {
@@ -90,7 +91,7 @@ def groups_of_schema():
     names = {name.lower(): name for name in re.findall(r"^message (\w+) \{", schema, re.M)}
     return {name: re.findall(r"^\toptional \w+ (\w+) = ",
                              re.search(rf"^message {names[name]} \{{\n(.*?)^\}}", schema, re.M | re.S).group(1), re.M)
-            for name in OF_FILE - {"command", "gate"}}
+            for name in OF_FILE - OF_OTHER_VERBS - {"command"}}
 
 
 def options_of_collector(name):
@@ -326,7 +327,8 @@ MISTAKES = [
     ("outptu: 'x'", [], "1:1: unknown field 'outptu'; did you mean 'output'?"),
     ("nothing: 1", [], "1:1: unknown field 'nothing'; there are: output, command, pid, all, user, preload, collect, frequency, "
                        "event, stacks, duration, keep, max_size, archive, verbose, flush_interval, max_memory, device, "
-                       "trigger, trigger_after, trigger_interval, trigger_max, trigger_output, trigger_run, system, nvidia, drm, gate"),
+                       "trigger, trigger_after, trigger_interval, trigger_max, trigger_output, trigger_run, system, nvidia, drm, gate, "
+                       "prometheus, otlp, pprof"),
     ("\n  frequency: fast", [], "2:14: 'frequency' takes a whole number from 0 to 18446744073709551615, not fast"),
     ("stacks: pyton", [], "1:9: 'stacks' takes all, native, python or none, not pyton; did you mean python?"),
     ("stacks: 'all'", [], "1:9: 'stacks' takes all, native, python or none, not 'all'; did you mean all, without quotes?"),

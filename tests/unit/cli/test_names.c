@@ -8,6 +8,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "agent/endpoints/options.h"
+#include "agent/endpoints/profiles.h"
+#include "agent/endpoints/prometheus.h"
+#include "agent/endpoints/streams.h"
+#include "agent/endpoints/totals.h"
 #include "analyze/account/account.h"
 #include "analyze/analysis.h"
 #include "analyze/clocks.h"
@@ -65,6 +70,11 @@
 	TABLE(json_token_name)          \
 	TABLE(match_reason_name)        \
 	TABLE(match_reason_text)        \
+	TABLE(pprof_receiver_name)      \
+	TABLE(profile_content_type)     \
+	TABLE(prometheus_content_type)  \
+	TABLE(stream_kind_name)         \
+	TABLE(totals_state_name)        \
 	TABLE(ui_view_empty)            \
 	TABLE(ui_view_name)             \
 	TABLE(verdict_kind_name)

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * net/http_server.c - answer GET requests with texts, by libmicrohttpd
+ *
+ * Runs in:  our own process; `answer` in the library's thread
+ * Gets:     requests of GET and HEAD
+ * Gives:    the replies of `answer`; 405 for other methods
+ * Owns:     the loaded library, its daemon, the socket
+ * Fails:    -ENOENT if the library is missing; -errno of the socket; -EIO if the library cannot
+ * start Why not linked: libmicrohttpd loads GnuTLS, and with it nine libraries, which every start
+ * of duet would pay for. Only an agent with a configured endpoint needs them.
+ */
+#include "net/http_server.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <microhttpd.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "net/address.h"
+
+#define LIBRARY "libmicrohttpd.so.12"
+
+#define MICROHTTPD_FUNCTIONS(X)        \
+	X(start_daemon)                \
+	X(stop_daemon)                 \
+	X(lookup_connection_value)     \
+	X(create_response_from_buffer) \
+	X(add_response_header)         \
+	X(queue_response)              \
+	X(destroy_response)
+
+struct microhttpd {
+	void *handle;
+#define MICROHTTPD_MEMBER(name) __typeof__(MHD_##name) *name;
+	MICROHTTPD_FUNCTIONS(MICROHTTPD_MEMBER)
+#undef MICROHTTPD_MEMBER
+};
+
+struct http_server {
+	struct http_server_options options;
+	struct microhttpd library;
+	struct MHD_Daemon *daemon;
+	int fd; /* owned until the daemon has it */
+	uint16_t port;
+};
+
+static int load_library(struct microhttpd *library)
+{
+	library->handle = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+	if (!library->handle)
+		return error_set(-ENOENT, "%s: install it (on Debian: apt install libmicrohttpd12)",
+				 dlerror());
+#define MICROHTTPD_LOAD(name)                                                            \
+	library->name = (__typeof__(library->name))dlsym(library->handle, "MHD_" #name); \
+	if (!library->name)                                                              \
+		return error_set(-ENOENT, LIBRARY " is too old: it has no MHD_" #name);
+	MICROHTTPD_FUNCTIONS(MICROHTTPD_LOAD)
+#undef MICROHTTPD_LOAD
+	return 0;
+}
+
+static enum MHD_Result send_reply(const struct http_server *server,
+				  struct MHD_Connection *connection, struct http_reply *reply)
+{
+	const struct microhttpd *library = &server->library;
+	struct MHD_Response *response = library->create_response_from_buffer(
+		reply->body ? reply->size : 0, reply->body ? reply->body : "",
+		reply->body ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT);
+	enum MHD_Result result;
+
+	if (!response) {
+		free(reply->body);
+		return MHD_NO;
+	}
+	if (reply->content_type)
+		library->add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE,
+					     reply->content_type);
+	if (reply->status == MHD_HTTP_METHOD_NOT_ALLOWED)
+		library->add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
+	result = library->queue_response(connection, reply->status, response);
+	library->destroy_response(response);
+	return result;
+}
+
+/* The library calls it once for the head of a request, and again when the body is read. */
+static enum MHD_Result on_request(void *context, struct MHD_Connection *connection, const char *url,
+				  const char *method, const char *version, const char *upload,
+				  size_t *upload_size, void **state)
+{
+	struct http_server *server = context;
+	struct http_request request = {.path = url, .accept = NULL};
+	struct http_reply reply = {.status = MHD_HTTP_NOT_FOUND};
+
+	(void)version;
+	(void)upload;
+	(void)upload_size;
+	if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0) {
+		reply.status = MHD_HTTP_METHOD_NOT_ALLOWED;
+		return send_reply(server, connection, &reply);
+	}
+	if (!*state) {
+		*state = server; /* any pointer: the head was seen */
+		return MHD_YES;
+	}
+	if (*upload_size) {
+		*upload_size = 0;
+		return MHD_YES;
+	}
+	request.accept = server->library.lookup_connection_value(connection, MHD_HEADER_KIND,
+								 MHD_HTTP_HEADER_ACCEPT);
+	if (!request.accept)
+		request.accept = "";
+	server->options.answer(server->options.context, &request, &reply);
+	return send_reply(server, connection, &reply);
+}
+
+static int start_daemon(struct http_server *server)
+{
+	sigset_t all, before;
+
+	/* The library's thread takes the mask of this one: signals stay with the first thread. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	server->daemon = server->library.start_daemon(
+		MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_AUTO, 0, NULL, NULL, on_request, server,
+		MHD_OPTION_LISTEN_SOCKET, server->fd, MHD_OPTION_CONNECTION_LIMIT,
+		(unsigned int)HTTP_CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
+		(unsigned int)HTTP_SILENT_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)16384,
+		MHD_OPTION_END);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (!server->daemon)
+		return error_set(-EIO, "libmicrohttpd: cannot start a server; try another port");
+	server->fd = -1;
+	return 0;
+}
+
+int http_server_new(const struct http_server_options *options, struct http_server **ret_server)
+{
+	struct http_server *server = calloc(1, sizeof(*server));
+	struct net_address address;
+	int error;
+
+	if (!server)
+		return error_no_memory();
+	*server = (struct http_server){.options = *options, .fd = -1};
+	error = net_address_parse(options->listen, &address);
+	if (!error)
+		error = load_library(&server->library);
+	if (!error)
+		error = net_address_listen(&address, &server->fd, &server->port);
+	if (!error)
+		error = start_daemon(server);
+	if (error) {
+		http_server_free(server);
+		return error;
+	}
+	*ret_server = server;
+	return 0;
+}
+
+void http_server_free(struct http_server *server)
+{
+	if (!server)
+		return;
+	if (server->daemon)
+		server->library.stop_daemon(server->daemon);
+	if (server->fd >= 0)
+		close(server->fd);
+	/* The library stays loaded: GnuTLS does not give back all of its memory. */
+	free(server);
+}
+
+uint16_t http_server_port(const struct http_server *server)
+{
+	return server->port;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * net/http_server.h - answer GET requests with texts
+ *
+ * The server has one thread of its own, which calls `answer`. It reads no bodies, keeps at most
+ * HTTP_CONNECTIONS_MAX connections and closes a silent one after HTTP_SILENT_S.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { HTTP_CONNECTIONS_MAX = 32, HTTP_SILENT_S = 10 };
+
+struct http_server;
+
+struct http_request {
+	const char *path;
+	const char *accept; /* header Accept; "": none */
+};
+
+struct http_reply {
+	unsigned int status;
+	const char *content_type; /* constant */
+	char *body;               /* from malloc; the server frees it */
+	size_t size;
+};
+
+struct http_server_options {
+	const char *listen; /* as in net_address_parse */
+	/* Fills a reply, which is 404 without a body before; runs in the server's thread. */
+	void (*answer)(void *context, const struct http_request *request, struct http_reply *reply);
+	void *context;
+};
+
+/* Errors: -errno with the error chain; -ENOENT: the library is missing; -ENOSYS: duet was built
+ * without it. */
+int http_server_new(const struct http_server_options *options, struct http_server **ret_server);
+void http_server_free(struct http_server *server); /* NULL-safe; waits for its thread */
+
+uint16_t http_server_port(const struct http_server *server);
