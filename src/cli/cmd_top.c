@@ -341,4 +341,5 @@ const struct cli_command command_top = {
 	.summary = "show what devices, processes and kernels do now",
 	.run = run_top,
 	.options = top_options,
+	.remote = &(const struct remote_way){.kind = REMOTE_PRINT},
 };

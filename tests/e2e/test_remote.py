@@ -352,7 +352,7 @@ with t.case("verbs that read a recording there"):
     folder = box.here + ".read"
     os.makedirs(folder)
     for words in (["report", trace], ["report", "--json", trace], ["info", trace], ["flame", "--folded", trace],
-                  ["view", "-o", "-", trace]):
+                  ["view", "-o", "-", trace], ["top", "--batch", "-n", "1", trace]):
         local = run([DUET, *words], cwd=folder)
         result = box.run(words[0], *words[1:], cwd=folder)
         t.equal((result.status, result.stdout.partition(b"too\n")[2] == local.stdout, text(result.stderr)),
