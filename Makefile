@@ -9,6 +9,7 @@ FUZZ_SECONDS ?= 60
 COUNT ?= 10000
 SEEDS ?= 10
 REPEATS ?= 20
+MINUTES ?= 30
 LOAD ?= 0
 # Debian's own tools: another python3 in PATH may lack meson's or PyOpenCL's packages.
 MESON ?= PATH=/usr/bin:/bin:$$PATH meson
@@ -46,6 +47,9 @@ check-apps: ## real applications with and without duet, by hand on a quiet machi
 check-trees: all ## COUNT=10000 random trees of processes, by hand: they end the same with and without a recorder; minutes
 	tests/trees/run_trees.py --build $(BUILD) --count $(COUNT)
 
+soak-agent: all ## MINUTES=30 of duet agent with short processes, containers, a full disk, kill -9, as root and by hand
+	tests/soak/agent.py --build $(BUILD) --minutes $(MINUTES)
+
 check-diagnosis: all ## SEEDS=10 LOAD=0 of programs with a planted cause, by hand on a quiet machine: the scores of the verdict
 	tests/diagnosis/run.py --build $(BUILD) --seeds $(SEEDS) --load $(LOAD)
 
@@ -72,4 +76,4 @@ help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.* ## \(.*\)/make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | \
 		awk -F'|' '{printf "%-14s %s\n", $$1, $$2}'
 
-.PHONY: all help setup demo check check-fresh check-vm check-apps check-trees check-diagnosis check-changes accounts bench fuzz install clean
+.PHONY: all help setup demo check check-fresh check-vm check-apps check-trees soak-agent check-diagnosis check-changes accounts bench fuzz install clean

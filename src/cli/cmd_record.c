@@ -24,7 +24,6 @@
 #include "base/error.h"
 #include "cli/archive.h"
 #include "cli/command.h"
-#include "cli/guest_path.h"
 #include "cli/record/output_name.h"
 #include "cli/record/triggers.h"
 #include "cli/record_request.h"
@@ -185,19 +184,6 @@ static void keep_symbols(const char *trace)
 		print_error("record", NULL);
 }
 
-/* ret_paths: owned by the caller. */
-static void find_guests(struct session_options *options, char *ret_paths[MAX_COLLECTORS])
-{
-	char path[PATH_MAX];
-
-	for (size_t i = 0; i < collectors_count; i++) {
-		const struct guest_way *way = collectors[i]->way;
-
-		ret_paths[i] = way && guest_path(way->file, path) ? strdup(path) : NULL;
-		options->collected[i].guest = ret_paths[i];
-	}
-}
-
 static int run_recording(struct session_options *options, bool is_verbose, bool *ret_recorded,
 			 struct triggers *triggers)
 {
@@ -247,7 +233,7 @@ static int run_request(struct request *request, bool *ret_recorded)
 	archive = values->archive == SWITCH_ON ? archive_folder(output) : NULL;
 	options.output = output;
 	options.archive = archive;
-	find_guests(&options, guests);
+	request_find_guests(&options, guests);
 	request->triggers.options.is_verbose = values->verbose == SWITCH_ON;
 	if (request->triggers.options.count &&
 	    triggers_start(&request->triggers.options, &options, &triggers))

@@ -49,7 +49,8 @@ struct cli_command {
 
 extern const struct cli_command command_record, command_report, command_export, command_info,
 	command_list, command_doctor, command_install, command_flame, command_flamescope,
-	command_view, command_archive, command_import, command_diff, command_gate, command_top;
+	command_view, command_archive, command_import, command_diff, command_gate, command_top,
+	command_agent;
 
 /* Runs `duet record`. *ret_recorded: whether a trace was written. The status alone does not show
  * this, because the program itself may exit with 125. */

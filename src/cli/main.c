@@ -32,13 +32,21 @@ struct verb {
 };
 
 static const struct verb verbs[] = {
-	{"record", &command_record}, {"report", &command_report},
-	{"top", &command_top},       {"export", &command_export},
-	{"info", &command_info},     {"list", &command_list},
-	{"doctor", &command_doctor}, {"install", &command_install},
-	{"flame", &command_flame},   {"flamescope", &command_flamescope},
-	{"view", &command_view},     {"diff", &command_diff},
-	{"gate", &command_gate},     {"archive", &command_archive},
+	{"record", &command_record},
+	{"report", &command_report},
+	{"top", &command_top},
+	{"export", &command_export},
+	{"info", &command_info},
+	{"list", &command_list},
+	{"doctor", &command_doctor},
+	{"install", &command_install},
+	{"agent", &command_agent},
+	{"flame", &command_flame},
+	{"flamescope", &command_flamescope},
+	{"view", &command_view},
+	{"diff", &command_diff},
+	{"gate", &command_gate},
+	{"archive", &command_archive},
 	{"import", &command_import},
 };
 

@@ -24,6 +24,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/string.h"
+#include "cli/guest_path.h"
 #include "collect/collector.h"
 #include "collect/drm/cards.h"
 #include "collect/start/owner.h"
@@ -133,7 +134,7 @@ int request_refuse(const struct request *request, const char *option, const char
 	va_end(arguments);
 	snprintf(line, sizeof(line), "%s: %s", name.text, text);
 	if (option_file_sets(&request->file, option))
-		print_error("record", line);
+		print_error(request->command->name, line);
 	else
 		usage_error(request->command, "%s", line);
 	return RECORD_FAILED;
@@ -230,7 +231,7 @@ static int refuse_value(const struct request *request, const struct config_value
 	char line[sizeof(struct shown) + 1024 + 2];
 
 	snprintf(line, sizeof(line), "%s: %s", option_file_place(&request->file, value).text, text);
-	print_error("record", line);
+	print_error(request->command->name, line);
 	return RECORD_FAILED;
 }
 
@@ -300,15 +301,16 @@ static int read_file_below(struct request *request)
 {
 	struct record_values *values = &request->values;
 
-	if (values->config && option_file_open(&request->file, "record", values->config))
+	if (values->config &&
+	    option_file_open(&request->file, request->command->name, values->config))
 		return RECORD_FAILED;
 	if (check_pid_zero(request))
 		return RECORD_FAILED;
 	if (choose_recorded(request)) {
-		print_error("record", NULL);
+		print_error(request->command->name, NULL);
 		return RECORD_FAILED;
 	}
-	if (option_file_apply(&request->file, "record", values))
+	if (option_file_apply(&request->file, request->command->name, values))
 		return RECORD_FAILED;
 	if (!values->output)
 		values->output = "duet.duet";
@@ -380,7 +382,7 @@ int request_print(const struct request *request, const struct session_options *o
 		config_format(config, &text);
 	config_close(config);
 	if (error)
-		print_error("record", NULL);
+		print_error(request->command->name, NULL);
 	else
 		printf("# proto-file: duet_config.proto\n# proto-message: duet.DuetConfig\n\n%s",
 		       string_builder_text(&text));
@@ -490,7 +492,7 @@ static int refuse_collectors(const struct request *request)
 	       (value = option_file_next(&request->file, "collect", value)))
 		if (collectors_check(value->text))
 			return refuse_value(request, value, error_text());
-	print_error("record", NULL);
+	print_error(request->command->name, NULL);
 	return RECORD_FAILED;
 }
 
@@ -612,6 +614,18 @@ int request_fill(struct request *request, pid_t *pids, struct session_options *o
 	options->owner_fd = (int)values->owner_fd;
 	return owner_take(options->owner_fd) ? request_refuse(request, "owner", "%s", error_text())
 					     : 0;
+}
+
+void request_find_guests(struct session_options *options, char *ret_paths[MAX_COLLECTORS])
+{
+	char path[PATH_MAX];
+
+	for (size_t i = 0; i < collectors_count; i++) {
+		const struct guest_way *way = collectors[i]->way;
+
+		ret_paths[i] = way && guest_path(way->file, path) ? strdup(path) : NULL;
+		options->collected[i].guest = ret_paths[i];
+	}
 }
 
 bool request_read(struct request *request, const struct cli_command *command, int argc, char **argv,

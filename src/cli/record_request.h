@@ -49,6 +49,9 @@ void request_fini(struct request *request);
  * RECORD_FAILED after printing the mistake. */
 int request_fill(struct request *request, pid_t *pids, struct session_options *options);
 
+/* Sets the paths of the guests. ret_paths: owned by the caller. */
+void request_find_guests(struct session_options *options, char *ret_paths[MAX_COLLECTORS]);
+
 /* Prints the request as a configuration file, with the defaults that do not depend on the machine.
  * Call it after request_fill. Returns the exit status. */
 int request_print(const struct request *request, const struct session_options *options);

@@ -12,6 +12,7 @@
 #include "trace/writer.h"
 
 struct device_choice;
+struct event_process;
 
 struct session_options {
 	const char *output;
@@ -48,6 +49,15 @@ struct session_options {
 	void (*on_end)(void *context, struct trace_writer *writer, uint64_t now_ns,
 		       const int *program_status);
 	void *tick_context; /* for on_tick and on_end */
+	/* Whether a process is recorded. Called at each hello of one of its guests, and each second
+	 * while it is recorded; false then ends its recording, until a later hello. NULL: all are.
+	 */
+	bool (*wants_process)(void *context, pid_t pid, uid_t uid, bool is_recorded);
+	/* Completes the row of a process with a guest: when it is attached, and when its recording
+	 * ends. NULL: not called. */
+	void (*describe_process)(void *context, struct trace_writer *writer,
+				 struct event_process *row, bool is_new);
+	void *process_context;
 	/* The chosen collectors with their options (collectors_choose). */
 	struct collector_slot collected[MAX_COLLECTORS];
 };

@@ -46,5 +46,6 @@ void config_forget(struct config *config, const char *path);
 int config_set(struct config *config, const char *path, const char *text);
 
 /* Appends the values in the text format, one line per field, in the order of the schema; a list is
- * one line. Reading the text gives the same values. */
+ * one line. Reading the text gives the same values. Lists of groups (agent.include) are not
+ * supported here. */
 void config_format(const struct config *config, struct string_builder *text);

@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 
 #include "analyze/text/cgroup.h"
+#include "base/format.h"
 #include "base/json.h"
 #include "base/string.h"
 #include "report/table.h"
@@ -54,6 +55,15 @@ static const char *cgroup_of(const struct report *report, const void *row)
 	return cgroup_path_of(model_text(report->model, process_of(row)->cgroup_string, ""));
 }
 
+static void put_line(const struct report *report, struct string_builder *text)
+{
+	if (text->error)
+		report->state->error = text->error;
+	table_put_text(string_builder_text(text), report_columns(report));
+	putchar('\n');
+	string_builder_fini(text);
+}
+
 static void put_cgroup(const struct report *report, const void *row)
 {
 	const char *path = cgroup_of(report, row);
@@ -65,11 +75,53 @@ static void put_cgroup(const struct report *report, const void *row)
 	cgroup_container(path, container, sizeof(container));
 	string_builder_appendf(&text, "    %s%s%scgroup %s", *container ? "container " : "",
 			       container, *container ? ", " : "", path);
-	if (text.error)
-		report->state->error = text.error;
-	table_put_text(string_builder_text(&text), report_columns(report));
-	putchar('\n');
-	string_builder_fini(&text);
+	put_line(report, &text);
+}
+
+static const char *labels_of(const struct report *report, const void *row)
+{
+	return model_text(report->model, process_of(row)->labels_string, "");
+}
+
+/* The numbers of a process that was recorded in part are parts of its totals. */
+static void put_sampled(const struct report *report, const void *row)
+{
+	const struct event_process *process = process_of(row);
+	struct string_builder text = {0};
+
+	if (!process->sampled_ns)
+		return;
+	string_builder_appendf(
+		&text, "    sampled: %s of %s recorded; multiply by %.1f to estimate totals",
+		format_duration(process->sampled_ns).text,
+		format_duration(process->observed_ns).text,
+		(double)process->observed_ns / (double)process->sampled_ns);
+	put_line(report, &text);
+}
+
+static void put_facts(const struct report *report, const void *row)
+{
+	struct string_builder text = {0};
+
+	put_cgroup(report, row);
+	if (*labels_of(report, row)) {
+		string_builder_appendf(&text, "    labels %s", labels_of(report, row));
+		put_line(report, &text);
+	}
+	put_sampled(report, row);
+}
+
+/* The keys of duet agent. */
+static void write_agent(const struct report *report, const void *row, struct json_writer *json)
+{
+	const struct event_process *process = process_of(row);
+
+	if (*labels_of(report, row))
+		json_pair_text(json, "labels", labels_of(report, row));
+	if (!process->sampled_ns)
+		return;
+	json_pair_u64(json, "observed_ns", process->observed_ns);
+	json_pair_u64(json, "sampled_ns", process->sampled_ns);
 }
 
 /* The keys "cgroup" and "container". */
@@ -132,6 +184,7 @@ static const struct table_column columns[] = {
 	{"command", NULL, TABLE_TEXT, .get = process_command},
 	{.write = write_rank},
 	{.write = write_cgroup},
+	{.write = write_agent},
 	{.write = write_end},
 	{"launches", "launches", TABLE_COUNT, .value = PROCESS(launches)},
 	{"executions", "executions", TABLE_COUNT, .value = PROCESS(executions)},
@@ -149,7 +202,7 @@ static const struct table called_table = {
 	.width = 34,
 	.needs = PROCESS(has_calls),
 	.format_name = format_process_name,
-	.put_below = put_cgroup,
+	.put_below = put_facts,
 	.columns = columns,
 };
 

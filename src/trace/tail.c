@@ -13,6 +13,7 @@
 #include "trace/tail.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -29,6 +30,7 @@
 #include "trace/segment_head.h"
 
 #define BUFFER_BYTES ((size_t)TRACE_MESSAGE_LIMIT + 16)
+#define COPY_BYTES   ((size_t)1 << 20)
 
 struct tail_segment {
 	struct segment_head head;
@@ -398,4 +400,47 @@ uint32_t trace_tail_present(const struct trace_tail *tail, uint64_t *ret_begin_n
 
 	*ret_begin_ns = last ? last->head.begin_ns : 0;
 	return last ? last->head.number : 0;
+}
+
+int trace_tail_copy(struct trace_tail *tail, uint64_t from_ns, int fd, uint64_t *ret_bytes)
+{
+	auto_free uint8_t *bytes = malloc(COPY_BYTES);
+	uint8_t head_bytes[SEGMENT_HEAD_BYTES];
+	struct tail_segment first;
+	struct segment_head head;
+	size_t size;
+	int error;
+
+	if (!tail->count)
+		return -ENODATA;
+	if (!bytes)
+		return -ENOMEM;
+	first = tail->segments[find_first(tail, from_ns, UINT64_MAX)];
+	head = first.head;
+	head.first_segment = head.number;
+	error = segment_head_write(&head, head_bytes, &size);
+	if (!error)
+		error = write_all(fd, head_bytes, size);
+	*ret_bytes = error ? 0 : size;
+	for (uint64_t at = first.offset; !error && at < tail->offset; at += size) {
+		size = tail->offset - at < COPY_BYTES ? (size_t)(tail->offset - at) : COPY_BYTES;
+		error = pread_all(tail->fd, bytes, size, at);
+		if (!error)
+			error = write_all(fd, bytes, size);
+		*ret_bytes += size;
+	}
+	return error;
+}
+
+int trace_tail_trim(struct trace_tail *tail, uint64_t from_ns)
+{
+	uint64_t offset;
+
+	if (!tail->count)
+		return -ENODATA;
+	offset = tail->segments[find_first(tail, from_ns, UINT64_MAX)].offset;
+	return offset && fallocate(tail->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
+				   (off_t)offset)
+		       ? -errno
+		       : 0;
 }

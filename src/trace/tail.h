@@ -27,6 +27,15 @@ bool trace_tail_has_ended(const struct trace_tail *tail);
 /* No writer has the file open. */
 bool trace_tail_is_abandoned(const struct trace_tail *tail);
 
+/* Writes the segments from the last one that starts at or before from_ns on, as a trace, into a new
+ * file. *ret_bytes: its size. Errors: -ENODATA: the file has no segment; -ENOMEM, -errno. */
+int trace_tail_copy(struct trace_tail *tail, uint64_t from_ns, int fd, uint64_t *ret_bytes);
+
+/* Makes the segments before those of trace_tail_copy a hole, in the file itself; its descriptor
+ * must allow writing. The file is a trace of the rest, which needs no further disk space, but keeps
+ * its size. Errors: as above; -EOPNOTSUPP. */
+int trace_tail_trim(struct trace_tail *tail, uint64_t from_ns);
+
 /* Copies the segments from the last one that starts at or before from_ns on, as a trace that
  * trace_reader_open_memory reads; the caller frees it. Contents of code objects in earlier segments
  * are missing. Chunks of rows that were in the file at an update before from_ns are left out. Older

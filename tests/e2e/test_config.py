@@ -21,7 +21,7 @@ HEAD = "# proto-file: duet_config.proto\n# proto-message: duet.DuetConfig\n\n"
 # Options of the command line alone: they name the file, or print, or are what libduet says of itself.
 OF_COMMAND_LINE = {"config", "print_config", "help"}
 # Not an option: the operands, what --collect NAME:OPTION says, and the options of other verbs.
-OF_OTHER_VERBS = {"gate", "prometheus", "otlp", "pprof"}
+OF_OTHER_VERBS = {"gate", "agent", "prometheus", "otlp", "pprof"}
 OF_FILE = {"command", "system", "nvidia", "drm"} | OF_OTHER_VERBS
 
 # Each option with a value, and the field that --print-config makes of it. `need`: what must be said beside it.
@@ -327,7 +327,7 @@ MISTAKES = [
     ("outptu: 'x'", [], "1:1: unknown field 'outptu'; did you mean 'output'?"),
     ("nothing: 1", [], "1:1: unknown field 'nothing'; there are: output, command, pid, all, user, preload, collect, frequency, "
                        "event, stacks, duration, keep, max_size, archive, verbose, flush_interval, max_memory, device, "
-                       "trigger, trigger_after, trigger_interval, trigger_max, trigger_output, trigger_run, system, nvidia, drm, gate, "
+                       "trigger, trigger_after, trigger_interval, trigger_max, trigger_output, trigger_run, system, nvidia, drm, gate, agent, "
                        "prometheus, otlp, pprof"),
     ("\n  frequency: fast", [], "2:14: 'frequency' takes a whole number from 0 to 18446744073709551615, not fast"),
     ("stacks: pyton", [], "1:9: 'stacks' takes all, native, python or none, not pyton; did you mean python?"),

@@ -5,6 +5,7 @@ import glob
 import json
 import os
 import struct
+import time
 
 import duet_test
 from duet_test import DUET, ROOT, run, text
@@ -105,8 +106,28 @@ with t.case("report of a loop that waits for another device"):
     for by in ("iteration", "kernel"):
         check(validator("report"), "report", "--json", "--device", "gpu", "--by", by, trace)
 
+with t.case("agent status"):
+    # at the end: the agent gets a network namespace of its own, where no other recorder of all programs runs
+    if not duet_test.leave_network():
+        raise duet_test.Skip("needs root (a network namespace)")
+    config = t.path("agent.textproto")
+    with open(config, "w", encoding="utf-8") as file:
+        file.write(f'agent {{ spool: "{t.path("spool")}" runtime: "{t.path("runtime")}" }}\n')
+    agent = duet_test.Running([DUET, "agent", "-c", config])
+    for _ in range(600):
+        if run([DUET, "agent", "status", "-c", config]).status == 0:
+            break
+        time.sleep(0.1)
+    with open(config, "a", encoding="utf-8") as file:
+        file.write("wrong: 1\n")
+    agent.kill(1)
+    time.sleep(1.5)
+    check(validator("agent"), "agent", "status", "--json", "--runtime", t.path("runtime"))
+    agent.kill(15)
+    t.equal(agent.finish(60).status, 0, "status of the agent")
+
 with t.case("every schema that a document names is in docs"):
     names = {os.path.basename(path)[:-len(".schema.json")] for path in glob.glob(os.path.join(ROOT, "docs", "*.schema.json"))}
-    t.equal(names, {"list", "doctor", "info", "info-batch", "report", "export", "diff", "series", "gate", "top"}, "docs/*.schema.json")
+    t.equal(names, {"list", "doctor", "info", "info-batch", "report", "export", "diff", "series", "gate", "top", "agent"}, "docs/*.schema.json")
 
 t.end()

@@ -94,6 +94,8 @@ static void *run(void *argument)
 		rights_keep_recording(false);
 	else if (sampler->options.rights == RIGHTS_OBSERVING)
 		rights_keep_observing();
+	if (sampler->options.rights != RIGHTS_ALL)
+		rights_enter_saved_user();
 	pthread_mutex_lock(&sampler->lock);
 	while (!sampler->is_stopping) {
 		uint64_t late_ns = host_clocks_now_ns() - deadline_ns;

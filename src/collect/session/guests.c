@@ -78,6 +78,37 @@ static void charge_looks(struct session *session, struct injected *injected)
 	user_quotas_put_looks(&session->shares, injected->process->row.uid, &injected->looks);
 }
 
+static bool is_recorded(const struct session *session, pid_t pid)
+{
+	for (size_t i = 0; i < session->guests.count; i++) {
+		const struct attached *attached = &session->guests.all[i];
+
+		if (attached->injected->pid == pid && !attached->dead && !attached->is_leaving)
+			return true;
+	}
+	return false;
+}
+
+static bool is_wanted(const struct session *session, pid_t pid, uid_t uid)
+{
+	const struct session_options *options = session->options;
+
+	return !options->wants_process || options->wants_process(options->process_context, pid, uid,
+								 is_recorded(session, pid));
+}
+
+/* Lets the caller of the session complete the process's row. */
+static void complete_row(const struct session *session, struct injected *injected, bool is_new)
+{
+	const struct session_options *options = session->options;
+
+	if (!options->describe_process)
+		return;
+	options->describe_process(options->process_context, session->writer,
+				  &injected->process->row, is_new);
+	trace_writer_entity(session->writer, EVENT_PROCESS, &injected->process->row);
+}
+
 static void relate_processes(struct session *session, struct injected *added)
 {
 	for (size_t i = 0; i < session->guests.count; i++)
@@ -151,6 +182,8 @@ static int welcome_guest(struct session *session, const struct attach_hello *hel
 	error = injected_open(&session->recording, &peer, &attached->injected, &region_fd);
 	if (error)
 		return error;
+	if (!sibling)
+		complete_row(session, attached->injected, true);
 	if (!sibling && was_fed)
 		session_note_change(session, attached->injected);
 	else if (!sibling)
@@ -224,7 +257,7 @@ static bool take_again(struct session *session, const struct attach_hello *hello
 		struct attached *attached = &session->guests.all[i];
 		bool is_same = strcmp(attached->injected->guest, hello->hello.guest) == 0;
 
-		if (attached->injected->pid != hello->pid || attached->dead)
+		if (attached->injected->pid != hello->pid || attached->dead || attached->is_leaving)
 			continue;
 		/* If this second has no time for a look into the mappings: an exec is assumed if
 		 * the same guest says hello again without having left, and not otherwise. */
@@ -263,7 +296,8 @@ static bool is_meant(struct session *session, const struct attach_hello *hello)
 
 	return index < collectors_count &&
 	       collector_is_chosen(collectors[index], session->options) &&
-	       (running_has(&session->running, hello->pid) || is_followed(session, hello->pid));
+	       (running_has(&session->running, hello->pid) || is_followed(session, hello->pid)) &&
+	       is_wanted(session, hello->pid, hello->uid);
 }
 
 static void add_guest(struct session *session, const struct attach_hello *hello)
@@ -343,6 +377,8 @@ void session_end_guest(struct session *session, struct attached *attached)
 	if (attached->connection >= 0)
 		close(attached->connection);
 	charge_looks(session, attached->injected);
+	if (attached->injected->process->references == 1)
+		complete_row(session, attached->injected, false);
 	user_quotas_end(&session->shares, uid);
 	attached->injected->looks = user_quotas_looks(&session->shares, uid);
 	looks = injected_close(attached->injected);
@@ -432,6 +468,38 @@ static bool is_read(struct session *session, struct attached *attached, uint64_t
 		now_ns - attached->dead_ns > LAST_NS);
 }
 
+void session_retire_unwanted(struct session *session, uint64_t now_ns)
+{
+	for (size_t i = 0; i < session->guests.count && session->options->wants_process; i++) {
+		struct attached *attached = &session->guests.all[i];
+
+		if (attached->dead || attached->is_leaving ||
+		    is_wanted(session, attached->injected->pid,
+			      attached->injected->process->row.uid))
+			continue;
+		attached->is_leaving = true;
+		attached->leaving_ns = now_ns;
+		attached->is_asked = injected_ask_last(attached->injected);
+	}
+}
+
+/* Whether a guest that leaves has handed over what its runtime holds back, or had the time for it.
+ * Its rings are disabled then. */
+static bool has_left(struct attached *attached, uint64_t now_ns)
+{
+	if (!attached->is_leaving)
+		return false;
+	if (attached->is_stopped)
+		return true;
+	if (attached->is_asked && !injected_has_given_last(attached->injected) &&
+	    now_ns - attached->leaving_ns < ANSWER_NS)
+		return false;
+	if (attached->injected->region.shared)
+		injected_stop(attached->injected);
+	attached->is_stopped = true;
+	return true;
+}
+
 void session_remove_dead(struct session *session, uint64_t now_ns)
 {
 	size_t left = 0;
@@ -441,8 +509,8 @@ void session_remove_dead(struct session *session, uint64_t now_ns)
 
 		/* JIT code is named when a process ends. If many end together, the rest wait for
 		 * the next rounds. */
-		if (attached->dead && host_clocks_now_ns() - now_ns < LOOK_NS &&
-		    is_read(session, attached, now_ns))
+		if ((attached->dead || has_left(attached, now_ns)) &&
+		    host_clocks_now_ns() - now_ns < LOOK_NS && is_read(session, attached, now_ns))
 			session_end_guest(session, attached);
 		else
 			session->guests.all[left++] = *attached;

@@ -50,6 +50,9 @@ struct attached {
 	bool dead;
 	uint64_t dead_ns; /* when the end was seen */
 	bool is_asked;    /* for data that its runtime holds back */
+	bool is_leaving;  /* not wanted any more (wants_process); it lives on */
+	bool is_stopped;  /* is_leaving, and its rings are disabled */
+	uint64_t leaving_ns;
 };
 
 /* Reasons why a process was not recorded. The first of each is noted, and their number at the
@@ -203,6 +206,8 @@ size_t session_drain_guest(struct session *session, struct attached *attached);
 bool session_take_hellos(struct session *session);
 size_t session_drain_guests(struct session *session);
 void session_remove_dead(struct session *session, uint64_t now_ns);
+/* Ends the recording of processes that are not wanted any more. */
+void session_retire_unwanted(struct session *session, uint64_t now_ns);
 
 /* ---- end.c ----------------------------------------------------------------------------------- */
 

@@ -123,6 +123,7 @@ static void do_each_second(struct session *session, uint64_t now_ns)
 		if (attached->injected->pid_fd < 0 && !attached_is_alive(attached))
 			attached->dead = true;
 	}
+	session_retire_unwanted(session, now_ns);
 	session_second_collectors(session, now_ns);
 	processes_forget(session->recording.processes, now_ns);
 	attach_resume(&session->attach);

@@ -14,8 +14,10 @@
  */
 #include "collect/start/rights.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <linux/capability.h>
+#include <linux/securebits.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/prctl.h>
@@ -157,6 +159,35 @@ void rights_keep_recording(bool keeps_bpf)
 
 	bound(kept);
 	keep(kept);
+}
+
+void rights_keep_agent(bool keeps_events)
+{
+	const uint64_t kept = to_record | (keeps_events ? to_load : 0);
+
+	bound(kept);
+	keep(kept);
+}
+
+/* By system calls of this thread alone: the C library would change all threads, and ends the
+ * process if one of them has no right to. A saved id may be taken without a right. */
+int rights_enter_saved_user(void)
+{
+	const uint64_t to_change =
+		RIGHT(CAP_DAC_OVERRIDE) | RIGHT(CAP_FOWNER) | RIGHT(CAP_KILL) | RIGHT(CAP_CHOWN);
+	const int bits = prctl(PR_GET_SECUREBITS, 0, 0, 0, 0);
+	uid_t real, effective, saved;
+	gid_t real_group, effective_group, saved_group;
+
+	if (bits < 0 || !(bits & SECBIT_NO_SETUID_FIXUP) || getresuid(&real, &effective, &saved) ||
+	    getresgid(&real_group, &effective_group, &saved_group))
+		return 0;
+	if (syscall(SYS_setresgid, saved_group, saved_group, saved_group) ||
+	    syscall(SYS_setresuid, saved, saved, saved))
+		return -errno;
+	bound(held().permitted & ~to_change);
+	keep(held().permitted & ~to_change);
+	return 0;
 }
 
 /* ---- messages -------------------------------------------------------------------------------- */

@@ -48,6 +48,15 @@ void rights_keep_none(void);
  * dropped capabilities. */
 void rights_keep_recording(bool keeps_bpf);
 
+/* Keeps the capabilities with which an agent reads all users' programs. keeps_events: also those to
+ * open events and to read BPF maps. */
+void rights_keep_agent(bool keeps_events);
+
+/* Makes the calling thread run as its saved user and group, if the process has prepared that
+ * (SECBIT_NO_SETUID_FIXUP), and drops the capabilities to change other users' files. The other
+ * capabilities stay. Errors: -errno. */
+int rights_enter_saved_user(void);
+
 /* Rights that the user wants for duet in addition to kernel samples with function names. */
 enum rights_further {
 	RIGHTS_BPF = 1 << 0,  /* to load programs into the kernel */

@@ -28,19 +28,19 @@ static int open_state(struct recording *recording, const struct session_options 
 		      void **ret_state)
 {
 	const struct collector_choice *choice = collector_options(session, "system");
-	const struct counters_options options = {.collector = "system",
-						 .group.sources = &system_sources,
-						 .names = {[GROUP_MACHINE] = "machine",
-							   [GROUP_PROCESSES] = "processes",
-							   [GROUP_SLOW] = "slow"},
-						 .group.root = "",
-						 .group.hz = choice->hz,
-						 .group.pids = session->pids,
-						 .group.pids_count = session->pids_count,
-						 .group.smaps = choice->words & SYSTEM_SMAPS,
-						 .has_processes =
-							 session->command || session->pids_count,
-						 .has_others = session_collects(session, "cpu")};
+	const struct counters_options options = {
+		.collector = "system",
+		.group.sources = &system_sources,
+		.names = {[GROUP_MACHINE] = "machine",
+			  [GROUP_PROCESSES] = "processes",
+			  [GROUP_SLOW] = "slow"},
+		.group.root = "",
+		.group.hz = choice->hz,
+		.group.pids = session->pids,
+		.group.pids_count = session->pids_count,
+		.group.smaps = choice->words & SYSTEM_SMAPS,
+		.has_processes = session->command || session->pids_count || session->any,
+		.has_others = session_collects(session, "cpu")};
 	struct counters *system = NULL;
 	int error = choice->hz ? counters_open(recording, &options, &system) : 0;
 

@@ -13,6 +13,7 @@
 #include "agent/endpoints/prometheus.h"
 #include "agent/endpoints/streams.h"
 #include "agent/endpoints/totals.h"
+#include "agent/filter.h"
 #include "analyze/account/account.h"
 #include "analyze/analysis.h"
 #include "analyze/clocks.h"
@@ -39,6 +40,7 @@
 	TABLE(account_cause_meaning)    \
 	TABLE(account_cause_name)       \
 	TABLE(account_cause_text)       \
+	TABLE(agent_field_name)         \
 	TABLE(analysis_command_name)    \
 	TABLE(analysis_kind_name)       \
 	TABLE(analysis_loss_name)       \

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <linux/securebits.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -113,6 +114,34 @@ static int records_and_looks(void)
 	return !(permitted() & right(BPF)) || (permitted() & right(PERFMON)) || rights_can_load();
 }
 
+/* The rights of an agent that has become an ordinary user: it reads, and changes no file. */
+static int is_agent_user(void)
+{
+	const uint64_t kept = right(CAP_SYS_PTRACE) | right(CAP_DAC_READ_SEARCH);
+	const uint64_t gone = right(CAP_DAC_OVERRIDE) | right(CAP_FOWNER) | right(CAP_KILL) |
+			      right(BPF) | right(PERFMON) | right(CAP_SETPCAP);
+	const uid_t same = (uid_t)-1;
+
+	if (setresgid(same, same, 65534) || setresuid(same, same, 65534) ||
+	    prctl(PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP, 0, 0, 0))
+		return 1;
+	rights_keep_agent(false);
+	if (rights_enter_saved_user() || geteuid() != 65534 || getuid() != 65534 ||
+	    getegid() != 65534)
+		return 2;
+	return (permitted() & kept) != kept || (permitted() & gone) || setresuid(0, 0, 0) == 0;
+}
+
+/* Without a preparation nothing changes. */
+static int is_agent_root(void)
+{
+	const uint64_t kept = right(CAP_DAC_OVERRIDE) | right(BPF) | right(PERFMON);
+
+	rights_keep_agent(true);
+	return rights_enter_saved_user() || geteuid() != 0 || (permitted() & kept) != kept ||
+	       (permitted() & right(CAP_SETPCAP));
+}
+
 static int observes(void)
 {
 	rights_keep_observing();
@@ -137,8 +166,8 @@ static int comes_back(void)
 
 TEST(rights_that_are_kept)
 {
-	static int (*const ways[])(void) = {loads,    records,  records_and_looks,
-					    observes, has_none, comes_back};
+	static int (*const ways[])(void) = {loads,    records,    records_and_looks, observes,
+					    has_none, comes_back, is_agent_user,     is_agent_root};
 	const uint64_t all =
 		right(BPF) | right(PERFMON) | right(CAP_SYS_PTRACE) | right(CAP_SETPCAP);
 

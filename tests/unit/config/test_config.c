@@ -82,6 +82,30 @@ TEST(groups_with_what_is_in_them)
 	config_close(config);
 }
 
+/* Each group of a list has a value of its own before its fields. */
+TEST(lists_of_groups)
+{
+	static const char *const paths[] = {"agent.include", "agent.include.command",
+					    "agent.include.command", "agent.include",
+					    "agent.include.user"};
+	static const char *const texts[] = {"", "a*", "b", "", "root"};
+	struct config_report report = {.count = 0};
+	const struct config_value *value = NULL;
+	struct config *config;
+
+	REQUIRE(!open_text("agent { include { command: ['a*', 'b'] } exclude {}\n"
+			   "include { user: 'root' } }",
+			   &report, &config));
+	for (size_t i = 0; i < 5; i++) {
+		value = config_next(config, "agent.include", value);
+		REQUIRE(value);
+		CHECK_TEXT(value->path, paths[i]);
+		CHECK_TEXT(value->text, texts[i]);
+	}
+	CHECK(!config_next(config, "agent.include", value));
+	config_close(config);
+}
+
 TEST(mistakes)
 {
 	struct config_report report = {.count = 0};
@@ -107,7 +131,8 @@ TEST(files_that_cannot_be_read)
 	error_clear();
 }
 
-/* src/config reads only these types, and no lists of groups. */
+/* src/config reads only these types. Lists of groups are read, but config_format does not write
+ * them. */
 static void check_types(const ProtobufCMessageDescriptor *type)
 {
 	static const ProtobufCType types[] = {PROTOBUF_C_TYPE_BOOL,   PROTOBUF_C_TYPE_UINT32,
@@ -122,7 +147,7 @@ static void check_types(const ProtobufCMessageDescriptor *type)
 			is_known |= field->type == types[j];
 		CHECK(is_known);
 		CHECK(field->label == PROTOBUF_C_LABEL_OPTIONAL ||
-		      (field->label == PROTOBUF_C_LABEL_REPEATED && !is_group));
+		      field->label == PROTOBUF_C_LABEL_REPEATED);
 		CHECK(!(field->flags & PROTOBUF_C_FIELD_FLAG_ONEOF));
 		if (is_group)
 			check_types(field->descriptor);
@@ -143,6 +168,7 @@ int main(void)
 	RUN(types_of_the_schema);
 	RUN(values_in_their_order);
 	RUN(groups_with_what_is_in_them);
+	RUN(lists_of_groups);
 	RUN(mistakes);
 	RUN(files_that_cannot_be_read);
 	return harness_end();

@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * agent/agent.c - record continuously: the process that starts and watches the others
+ *
+ * Runs in:  the agent
+ * Gets:     a configuration; SIGHUP, SIGTERM
+ * Gives:    a recorder that always runs; a status; messages to systemd
+ * Owns:     the status file, the children, the configuration
+ * Fails:    -errno if the first recorder cannot start. Later failures are in the status, and the
+ *           agent goes on
+ * Why:      it reads nothing of other programs, so it can keep the rights that a new recorder
+ * needs. It wakes once per second
+ */
+#include "agent/agent.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/child.h"
+#include "agent/notify.h"
+#include "agent/recorder.h"
+#include "agent/spool.h"
+#include "agent/status.h"
+#include "base/array.h"
+#include "base/error.h"
+#include "base/format.h"
+
+#define SECOND_NS UINT64_C(1000000000)
+
+enum {
+	GRACE_S = 20,       /* for a child that was asked to end */
+	SILENT_S = 30,      /* a recorder without a beat for this time hangs */
+	RECYCLE_S = 60,     /* least time between two replacements for memory */
+	RECENT_SECONDS = 60 /* interval of the recent CPU time */
+};
+
+/* Processes of the agent. Rows of further services go here: each is started again when it ends. */
+enum agent_service { SERVICE_RECORDER, SERVICES };
+
+struct agent {
+	const struct agent_options *options; /* borrowed */
+	struct agent_setup *setup;           /* owned, by options->unload */
+	struct agent_status *status;         /* owned */
+	int status_fd;                       /* owned */
+	char runtime[AGENT_PATH_TEXT];       /* folder of the status; does not change */
+	int signal_fd;                       /* owned */
+	sigset_t mask;                       /* before */
+	struct agent_child children[SERVICES];
+	bool ends, is_announced;
+	uint64_t next_second_ns, recycled_ns;
+	/* CPU time a minute ago, in a ring of seconds. */
+	uint64_t cpu_ns[RECENT_SECONDS];
+	uint64_t seconds;
+};
+
+/* CLOCK_MONOTONIC: the recorder's beats have it too, outside of time namespaces. */
+static uint64_t read_clock(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
+}
+
+static void say(struct agent *agent, const char *text)
+{
+	agent->options->on_message(agent->options->context, text);
+}
+
+/* A message that the status keeps too. */
+static void complain(struct agent *agent, const char *text)
+{
+	agent_errors_add(&agent->status->errors, text);
+	say(agent, text);
+}
+
+/* ---- the recorder ---------------------------------------------------------------------------- */
+
+static int run_recorder(void *context)
+{
+	struct agent *agent = context;
+
+	close(agent->signal_fd);
+	return recorder_run(agent->setup, agent->status);
+}
+
+static void start_due(struct agent *agent, uint64_t now_ns)
+{
+	for (int i = 0; i < SERVICES; i++) {
+		struct agent_child *child = &agent->children[i];
+
+		if (child->pid || agent->ends || now_ns < child->next_start_ns)
+			continue;
+		if (agent_child_start(child, &agent->mask, now_ns)) {
+			complain(agent, error_text());
+			error_clear();
+			child->next_start_ns = now_ns + SECOND_NS;
+		}
+	}
+	STATUS_SET(agent->status->recorder_pid, agent->children[SERVICE_RECORDER].pid);
+}
+
+/* The newest error of a recorder says why it ended. */
+static void report_recorder_errors(struct agent *agent, uint64_t *inout_seen)
+{
+	const struct agent_errors *errors = &agent->status->recorder_errors;
+	const uint64_t count = STATUS_GET(errors->count);
+
+	if (count > *inout_seen + AGENT_ERRORS)
+		*inout_seen = count - AGENT_ERRORS;
+	for (; *inout_seen < count; (*inout_seen)++)
+		say(agent, errors->all[*inout_seen % AGENT_ERRORS].text);
+}
+
+static void describe_end(const struct agent_child *child, int status, char *text, size_t size)
+{
+	if (WIFSIGNALED(status))
+		snprintf(text, size, "%s: killed by signal %s; a new one starts in %.1f s",
+			 child->name, format_signal(WTERMSIG(status)).text,
+			 (double)child->delay_ns / 1e9);
+	else
+		snprintf(text, size, "%s: ended with status %d; a new one starts in %.1f s",
+			 child->name, WEXITSTATUS(status), (double)child->delay_ns / 1e9);
+}
+
+static void reap_children(struct agent *agent, uint64_t now_ns)
+{
+	char text[AGENT_ERROR_TEXT];
+	int status;
+
+	for (int i = 0; i < SERVICES; i++) {
+		struct agent_child *child = &agent->children[i];
+		const bool was_asked = child->kill_ns != 0;
+
+		if (!agent_child_reap(child, now_ns, &status))
+			continue;
+		if (i == SERVICE_RECORDER)
+			STATUS_SET(agent->status->is_ready, 0);
+		if (agent->ends || was_asked)
+			continue;
+		if (i == SERVICE_RECORDER)
+			STATUS_ADD(agent->status->recorder_restarts, 1);
+		describe_end(child, status, text, sizeof(text));
+		complain(agent, text);
+	}
+}
+
+/* ---- each second ----------------------------------------------------------------------------- */
+
+static uint64_t own_cpu_ns(void)
+{
+	struct timespec used;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+	return (uint64_t)used.tv_sec * SECOND_NS + (uint64_t)used.tv_nsec;
+}
+
+static void measure_cpu(struct agent *agent)
+{
+	struct agent_status *status = agent->status;
+	uint64_t cpu_ns = own_cpu_ns(), first;
+
+	for (int i = 0; i < SERVICES; i++)
+		cpu_ns += agent_child_cpu_ns(&agent->children[i]);
+	first = agent->seconds < RECENT_SECONDS ? 0 : agent->seconds % RECENT_SECONDS;
+	if (agent->seconds) {
+		STATUS_SET(status->recent_cpu_ns, cpu_ns - agent->cpu_ns[first]);
+		STATUS_SET(status->recent_ns,
+			   (agent->seconds < RECENT_SECONDS ? agent->seconds : RECENT_SECONDS) *
+				   SECOND_NS);
+	}
+	agent->cpu_ns[agent->seconds++ % RECENT_SECONDS] = cpu_ns;
+	STATUS_SET(status->cpu_ns, cpu_ns);
+}
+
+/* Tables of names and stacks only grow, so a recorder that has reached the limit is replaced. */
+static void limit_memory(struct agent *agent, uint64_t private_bytes, uint64_t now_ns)
+{
+	const uint64_t limit = agent->setup->settings.max_memory_bytes;
+	struct agent_child *recorder = &agent->children[SERVICE_RECORDER];
+
+	if (!limit || private_bytes <= limit || recorder->kill_ns ||
+	    (now_ns - agent->recycled_ns < RECYCLE_S * SECOND_NS && private_bytes <= 2 * limit))
+		return;
+	agent->recycled_ns = now_ns;
+	STATUS_ADD(agent->status->recorder_recycles, 1);
+	agent_child_end(recorder, now_ns, GRACE_S * SECOND_NS);
+}
+
+static void measure_memory(struct agent *agent, uint64_t now_ns)
+{
+	uint64_t resident, private, all_resident, all_private, recorder = 0;
+
+	agent_memory(getpid(), &all_resident, &all_private);
+	for (int i = 0; i < SERVICES; i++) {
+		if (!agent->children[i].pid)
+			continue;
+		agent_memory(agent->children[i].pid, &resident, &private);
+		all_resident += resident;
+		all_private += private;
+		if (i == SERVICE_RECORDER)
+			recorder = private;
+	}
+	STATUS_SET(agent->status->resident_bytes, all_resident);
+	STATUS_SET(agent->status->private_bytes, all_private);
+	if (all_resident > agent->status->max_resident_bytes)
+		STATUS_SET(agent->status->max_resident_bytes, all_resident);
+	limit_memory(agent, recorder, now_ns);
+}
+
+static bool is_silent(const struct agent *agent, uint64_t now_ns)
+{
+	const struct agent_child *recorder = &agent->children[SERVICE_RECORDER];
+	const uint64_t beat_ns = STATUS_GET(agent->status->beat_ns);
+	const uint64_t since_ns = beat_ns > recorder->started_ns ? beat_ns : recorder->started_ns;
+
+	return recorder->pid && now_ns > since_ns && now_ns - since_ns > SILENT_S * SECOND_NS;
+}
+
+/* Without a beat systemd gets no message either, in case that a new recorder hangs too. */
+static void watch_recorder(struct agent *agent, uint64_t now_ns)
+{
+	struct agent_child *recorder = &agent->children[SERVICE_RECORDER];
+
+	if (!is_silent(agent, now_ns)) {
+		notify_send("WATCHDOG=1");
+		return;
+	}
+	complain(agent, "recorder: did not answer for 30 s and is killed; a new one starts");
+	kill(recorder->pid, SIGKILL);
+}
+
+static void announce(struct agent *agent)
+{
+	if (agent->is_announced || !STATUS_GET(agent->status->is_ready))
+		return;
+	agent->is_announced = true;
+	notify_send("READY=1\nSTATUS=recording");
+}
+
+static void do_each_second(struct agent *agent, uint64_t now_ns)
+{
+	agent->next_second_ns = now_ns + SECOND_NS;
+	for (int i = 0; i < SERVICES; i++)
+		agent_child_look(&agent->children[i], now_ns);
+	measure_cpu(agent);
+	measure_memory(agent, now_ns);
+	watch_recorder(agent, now_ns);
+	STATUS_SET(agent->status->now_boot_ns, (uint64_t)spool_now_ns());
+}
+
+/* ---- signals --------------------------------------------------------------------------------- */
+
+static void show_setup(struct agent *agent)
+{
+	struct agent_status *status = agent->status;
+
+	status->max_disk_bytes = agent->setup->settings.max_disk_bytes;
+	status->max_memory_bytes = agent->setup->settings.max_memory_bytes;
+	snprintf(status->spool, sizeof(status->spool), "%s", agent->setup->settings.spool);
+}
+
+/* A recorder with the new configuration replaces the present one. */
+static void reload(struct agent *agent, uint64_t now_ns)
+{
+	struct agent_setup *setup = NULL;
+
+	notify_send("RELOADING=1");
+	if (agent->options->load(agent->options->context, &setup)) {
+		error_clear();
+		STATUS_ADD(agent->status->reloads_refused, 1);
+		complain(agent, "configuration: it has mistakes; the previous one stays in use. "
+				"Correct it and reload again");
+	} else {
+		agent->options->unload(agent->options->context, agent->setup);
+		agent->setup = setup;
+		STATUS_ADD(agent->status->reloads, 1);
+		show_setup(agent);
+		say(agent, "configuration: reloaded");
+		agent_child_end(&agent->children[SERVICE_RECORDER], now_ns, GRACE_S * SECOND_NS);
+	}
+	notify_send("READY=1");
+}
+
+static void end_all(struct agent *agent, uint64_t now_ns)
+{
+	if (agent->ends)
+		return;
+	agent->ends = true;
+	notify_send("STOPPING=1");
+	for (int i = 0; i < SERVICES; i++)
+		agent_child_end(&agent->children[i], now_ns, GRACE_S * SECOND_NS);
+}
+
+static void read_signals(struct agent *agent, uint64_t now_ns)
+{
+	struct signalfd_siginfo signal;
+
+	while (read(agent->signal_fd, &signal, sizeof(signal)) == (ssize_t)sizeof(signal)) {
+		if (signal.ssi_signo == SIGHUP)
+			reload(agent, now_ns);
+		else if (signal.ssi_signo != SIGCHLD)
+			end_all(agent, now_ns);
+	}
+}
+
+/* ---- the agent ------------------------------------------------------------------------------- */
+
+static bool has_children(const struct agent *agent)
+{
+	for (int i = 0; i < SERVICES; i++)
+		if (agent->children[i].pid)
+			return true;
+	return false;
+}
+
+static int wait_ms(const struct agent *agent, uint64_t now_ns)
+{
+	uint64_t until_ns = agent->next_second_ns;
+
+	for (int i = 0; i < SERVICES; i++)
+		if (!agent->children[i].pid && agent->children[i].next_start_ns < until_ns)
+			until_ns = agent->children[i].next_start_ns;
+	if (!agent->is_announced && now_ns + SECOND_NS / 10 < until_ns)
+		until_ns = now_ns + SECOND_NS / 10;
+	return until_ns > now_ns ? (int)((until_ns - now_ns) / 1000000) + 1 : 0;
+}
+
+/* A recorder that fails before its first tick would fail again: the configuration or the machine is
+ * at fault. */
+static bool has_failed_to_start(const struct agent *agent)
+{
+	return !agent->is_announced && !agent->ends && !has_children(agent) &&
+	       agent->status->recorder_restarts;
+}
+
+static int run_loop(struct agent *agent)
+{
+	struct pollfd polled = {.fd = agent->signal_fd, .events = POLLIN};
+	uint64_t now_ns = read_clock(), seen = 0;
+
+	while (!agent->ends || has_children(agent)) {
+		start_due(agent, now_ns);
+		poll(&polled, 1, wait_ms(agent, now_ns));
+		now_ns = read_clock();
+		read_signals(agent, now_ns);
+		announce(agent);
+		reap_children(agent, now_ns);
+		report_recorder_errors(agent, &seen);
+		if (has_failed_to_start(agent))
+			return error_set(-ECHILD, "the recorder could not start; the reason is "
+						  "above");
+		if (now_ns >= agent->next_second_ns)
+			do_each_second(agent, now_ns);
+	}
+	return 0;
+}
+
+static int open_signals(struct agent *agent)
+{
+	static const int numbers[] = {SIGHUP, SIGINT, SIGTERM, SIGQUIT, SIGCHLD};
+	sigset_t signals;
+
+	sigemptyset(&signals);
+	for (size_t i = 0; i < ARRAY_COUNT(numbers); i++)
+		sigaddset(&signals, numbers[i]);
+	sigprocmask(SIG_BLOCK, &signals, &agent->mask);
+	agent->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+	return agent->signal_fd < 0 ? error_set(-errno, "signalfd: %s", strerror(errno)) : 0;
+}
+
+static int open_status(struct agent *agent)
+{
+	int error;
+
+	snprintf(agent->runtime, sizeof(agent->runtime), "%s", agent->setup->settings.runtime);
+	error = agent_status_create(agent->runtime, &agent->status, &agent->status_fd);
+	if (error)
+		return error;
+	agent->status->pid = getpid();
+	agent->status->start_boot_ns = agent->status->now_boot_ns = (uint64_t)spool_now_ns();
+	snprintf(agent->status->duet_version, sizeof(agent->status->duet_version), "%s",
+		 agent->options->version);
+	snprintf(agent->status->config, sizeof(agent->status->config), "%s",
+		 agent->options->config);
+	show_setup(agent);
+	return 0;
+}
+
+int agent_run(const struct agent_options *options)
+{
+	struct agent agent = {.options = options, .signal_fd = -1, .status_fd = -1};
+	int error = options->load(options->context, &agent.setup);
+
+	if (error)
+		return error;
+	agent.children[SERVICE_RECORDER] =
+		(struct agent_child){.name = "recorder", .run = run_recorder, .context = &agent};
+	error = open_status(&agent);
+	if (!error)
+		error = open_signals(&agent);
+	if (!error)
+		error = run_loop(&agent);
+	agent_status_remove(agent.runtime, agent.status, agent.status_fd);
+	if (agent.signal_fd >= 0) {
+		close(agent.signal_fd);
+		sigprocmask(SIG_SETMASK, &agent.mask, NULL);
+	}
+	options->unload(options->context, agent.setup);
+	return error;
+}

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * agent/processes.c - which processes the recorder records, and what it adds to their rows
+ *
+ * Runs in:  the agent's recorder
+ * Gets:     processes whose guests say hello
+ * Gives:    whether they are recorded; labels and sampled times of their rows
+ * Owns:     the labels' cache, the policy, names of users
+ * Fails:    never; a process that cannot be read has empty texts
+ * Why:      the program stands still until its guest is answered, so a filter reads only the files
+ *           that its patterns need
+ */
+#include "agent/processes.h"
+
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/text/cgroup.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/io.h"
+#include "collect/host_clocks.h"
+#include "collect/proc.h"
+#include "event/event.h"
+#include "trace/writer.h"
+
+enum { MAX_PROC_BYTES = 1 << 16 };
+
+/* A part of less than a second is not worth a mark. */
+#define MARKED_NS UINT64_C(1000000000)
+
+int agent_processes_init(struct agent_processes *processes, const struct agent_settings *settings,
+			 struct agent_status *status)
+{
+	const struct policy_options policy = {settings->sample_ns, settings->sample_interval_ns};
+
+	*processes = (struct agent_processes){.settings = settings, .status = status};
+	policy_init(&processes->policy, &policy);
+	return label_cache_new("", &processes->labels);
+}
+
+void agent_processes_fini(struct agent_processes *processes)
+{
+	label_cache_free(processes->labels);
+	policy_fini(&processes->policy);
+}
+
+/* ---- texts of a process ---------------------------------------------------------------------- */
+
+/* Reads /proc/PID/NAME; "" if it cannot be read. The caller frees it. */
+static char *read_proc(uint32_t pid, const char *name)
+{
+	char path[64], *text = NULL;
+
+	snprintf(path, sizeof(path), "/proc/%u/%s", pid, name);
+	if (read_file(path, MAX_PROC_BYTES, &text, NULL)) {
+		error_clear();
+		return strdup("");
+	}
+	return text;
+}
+
+static char *read_command(uint32_t pid)
+{
+	char *text = read_proc(pid, "comm");
+
+	if (text)
+		text[strcspn(text, "\n")] = '\0';
+	return text;
+}
+
+static char *read_cgroup(uint32_t pid)
+{
+	char *text = read_proc(pid, "cgroup");
+
+	if (text) {
+		proc_keep_group(text);
+		text[strcspn(text, "\n")] = '\0';
+	}
+	return text;
+}
+
+/* The user's name, or the number where there is no name. */
+static const char *name_user(struct agent_processes *processes, uint32_t uid)
+{
+	struct agent_user_name *user = &processes->users[uid % AGENT_USERS];
+	const struct passwd *entry;
+
+	if (user->name[0] && user->uid == uid)
+		return user->name;
+	entry = getpwuid(uid);
+	user->uid = uid;
+	if (entry)
+		snprintf(user->name, sizeof(user->name), "%s", entry->pw_name);
+	else
+		snprintf(user->name, sizeof(user->name), "%u", uid);
+	return user->name;
+}
+
+static bool is_accepted(struct agent_processes *processes, uint32_t pid, uint32_t uid)
+{
+	const struct agent_filter *filter = &processes->settings->filter;
+	const bool needs_command = agent_filter_needs(filter, AGENT_COMMAND);
+	const bool needs_cgroup = agent_filter_needs(filter, AGENT_CGROUP);
+	auto_free char *command = needs_command ? read_command(pid) : NULL;
+	auto_free char *cgroup = needs_cgroup ? read_cgroup(pid) : NULL;
+	const struct agent_subject subject = {
+		{[AGENT_COMMAND] = command ? command : "",
+		 [AGENT_CGROUP] = cgroup ? cgroup_path_of(cgroup) : "",
+		 [AGENT_USER] =
+			 agent_filter_needs(filter, AGENT_USER) ? name_user(processes, uid) : ""}};
+
+	return !filter->rules_count || agent_filter_accepts(filter, &subject);
+}
+
+/* ---- callbacks ------------------------------------------------------------------------------- */
+
+bool agent_processes_want(void *context, pid_t pid, uid_t uid, bool is_recorded)
+{
+	struct agent_processes *processes = context;
+	const uint32_t number = (uint32_t)pid;
+	/* A recorded process was accepted; an exec says hello again. */
+	bool is_wanted = is_recorded || is_accepted(processes, number, uid);
+
+	if (is_wanted && processes->settings->sample_ns)
+		is_wanted = policy_wants(&processes->policy, number, proc_start_ticks(number),
+					 is_recorded, host_clocks_now_ns());
+	if (!is_wanted && !is_recorded)
+		STATUS_ADD(processes->status->counts.refused, 1);
+	return is_wanted;
+}
+
+static void set_labels(struct agent_processes *processes, struct trace_writer *writer,
+		       struct event_process *row)
+{
+	auto_free char *cgroup = read_cgroup(row->pid);
+	struct labels labels;
+	char text[LABELS_TEXT];
+
+	if (!cgroup)
+		return;
+	labels_find(processes->labels, cgroup_path_of(cgroup), &labels);
+	labels_format(&labels, text, sizeof(text));
+	row->labels_string = trace_writer_string(writer, text, strlen(text));
+}
+
+void agent_processes_describe(void *context, struct trace_writer *writer, struct event_process *row,
+			      bool is_new)
+{
+	struct agent_processes *processes = context;
+	struct policy_times times;
+
+	if (is_new) {
+		STATUS_ADD(processes->status->counts.processes, 1);
+		set_labels(processes, writer, row);
+	}
+	if (!policy_find_times(&processes->policy, row->pid, row->start_ticks, host_clocks_now_ns(),
+			       &times) ||
+	    !times.recorded_ns || times.observed_ns < times.recorded_ns + MARKED_NS)
+		return;
+	row->observed_ns = times.observed_ns;
+	row->sampled_ns = times.recorded_ns;
+}
+
+static bool is_alive(uint32_t pid, uint64_t start_ticks)
+{
+	return proc_start_ticks(pid) == start_ticks;
+}
+
+void agent_processes_forget(struct agent_processes *processes)
+{
+	policy_forget(&processes->policy, is_alive);
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cli/agent/setup.c - read the configuration of `duet agent`
+ *
+ * Runs in:  our own process
+ * Gets:     a configuration file, as of `duet record -c`, with a group `agent`
+ * Gives:    the settings of an agent and the options of its sessions
+ * Owns:     the texts of the file
+ * Fails:    -EINVAL after printing every mistake with its place
+ * Why:      the file is read as `duet record -a -c FILE` reads it, so each collector and option
+ * works in an agent as in a recording
+ */
+#include "cli/agent/setup.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/error.h"
+#include "base/string.h"
+
+#define DEFAULT_CONFIG "/etc/duet/agent.textproto"
+
+enum { PATH_TEXT = 64 };
+
+struct agent_values {
+	const char *spool, *runtime, *user;
+	uint64_t max_disk_bytes, max_age_ns, segment_ns, segment_bytes, sample_ns,
+		sample_interval_ns;
+};
+
+/* Fields of the group, with _ instead of -. */
+static const struct option_row agent_rows[] = {
+	{"spool", 0, OPTION_OUTPUT, "DIR", NULL, offsetof(struct agent_values, spool)},
+	{"runtime", 0, OPTION_OUTPUT, "DIR", NULL, offsetof(struct agent_values, runtime)},
+	{"user", 0, OPTION_TEXT, "NAME", NULL, offsetof(struct agent_values, user)},
+	{"max-disk", 0, OPTION_SIZE, "N", NULL, offsetof(struct agent_values, max_disk_bytes)},
+	{"max-age", 0, OPTION_SPAN, "T", NULL, offsetof(struct agent_values, max_age_ns)},
+	{"segment-time", 0, OPTION_SPAN, "T", NULL, offsetof(struct agent_values, segment_ns)},
+	{"segment-size", 0, OPTION_SIZE, "N", NULL, offsetof(struct agent_values, segment_bytes)},
+	{"sample", 0, OPTION_SPAN, "T", NULL, offsetof(struct agent_values, sample_ns)},
+	{"sample-interval", 0, OPTION_SPAN, "T", NULL,
+	 offsetof(struct agent_values, sample_interval_ns)},
+	{NULL},
+};
+
+/* Limits of a value, and its default. */
+static const struct agent_limit {
+	const char *field;
+	size_t offset;
+	uint64_t usual, least;
+	const char *why;
+} limits[] = {
+	{"agent.max_disk", offsetof(struct agent_values, max_disk_bytes), UINT64_C(1) << 30,
+	 AGENT_MIN_DISK, "at least 16M, for the ring and a few recordings"},
+	{"agent.max_age", offsetof(struct agent_values, max_age_ns), 0, 0, NULL},
+	{"agent.segment_time", offsetof(struct agent_values, segment_ns),
+	 UINT64_C(300) * 1000000000, AGENT_MIN_SEGMENT_NS, "at least 1s"},
+	{"agent.segment_size", offsetof(struct agent_values, segment_bytes), UINT64_C(64) << 20,
+	 AGENT_MIN_SEGMENT, "at least 1M"},
+	{"agent.sample", offsetof(struct agent_values, sample_ns), 0, 1000000000, "at least 1s"},
+	{"agent.sample_interval", offsetof(struct agent_values, sample_interval_ns),
+	 UINT64_C(3600) * 1000000000, 1000000000, "at least 1s"},
+};
+
+#define USUAL_MEMORY (UINT64_C(128) << 20)
+
+const char *agent_default_config(void)
+{
+	return access(DEFAULT_CONFIG, R_OK) == 0 ? DEFAULT_CONFIG : NULL;
+}
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+static int refuse(const struct agent_loaded *loaded, const struct config_value *value,
+		  const char *text)
+{
+	const struct request *request = &loaded->request;
+	char line[sizeof(struct shown) + 1200];
+
+	snprintf(line, sizeof(line), "%s: '%s' %s", option_file_place(&request->file, value).text,
+		 value->path, text);
+	error_clear();
+	print_error(request->command->name, line);
+	return -EINVAL;
+}
+
+static int apply_row(struct agent_loaded *loaded, const struct option_row *row,
+		     struct agent_values *values)
+{
+	const struct config_value *value;
+	char path[PATH_TEXT];
+
+	snprintf(path, sizeof(path), "agent.%s", row->name);
+	for (char *at = path; *at; at++)
+		if (*at == '-')
+			*at = '_';
+	value = option_file_next(&loaded->request.file, path, NULL);
+	return value && option_set(row, value->text, values) ? refuse(loaded, value, error_text())
+							     : 0;
+}
+
+static int check_limit(struct agent_loaded *loaded, const struct agent_limit *limit,
+		       struct agent_values *values)
+{
+	uint64_t *number = (uint64_t *)((char *)values + limit->offset);
+	char text[256];
+
+	if (*number == OPTION_UNSET) {
+		*number = limit->usual;
+		return 0;
+	}
+	if (*number >= limit->least)
+		return 0;
+	snprintf(text, sizeof(text), "must be %s", limit->why);
+	return refuse(loaded, option_file_next(&loaded->request.file, limit->field, NULL), text);
+}
+
+/* ---- rules ----------------------------------------------------------------------------------- */
+
+static int add_pattern(struct agent_loaded *loaded, const struct config_value *value)
+{
+	const char *name = strrchr(value->path, '.') + 1;
+
+	for (enum agent_field field = 0; field < AGENT_FIELDS; field++)
+		if (strcmp(name, agent_field_name(field)) == 0)
+			return agent_filter_add_pattern(&loaded->setup.settings.filter, field,
+							value->text);
+	return 0;
+}
+
+/* A value for the group itself begins a rule; its fields follow. */
+static int read_rules(struct agent_loaded *loaded, const char *group, bool excludes)
+{
+	const struct config_value *value = NULL;
+	int error = 0;
+
+	while (!error && (value = option_file_next(&loaded->request.file, group, value)))
+		error = strcmp(value->path, group) == 0
+				? agent_filter_add_rule(&loaded->setup.settings.filter, excludes)
+				: add_pattern(loaded, value);
+	return error;
+}
+
+/* ---- folders --------------------------------------------------------------------------------- */
+
+static char *join(const char *folder, const char *name)
+{
+	struct string_builder path = {0};
+
+	string_builder_appendf(&path, "%s/%s", folder, name);
+	return string_builder_take(&path);
+}
+
+static char *usual_spool(void)
+{
+	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+
+	if (geteuid() == 0)
+		return strdup("/var/lib/duet/spool");
+	if (state && *state == '/')
+		return join(state, "duet/spool");
+	return join(home && *home ? home : ".", ".local/state/duet/spool");
+}
+
+static char *usual_runtime(const char *spool)
+{
+	const char *runtime = getenv("XDG_RUNTIME_DIR");
+
+	if (geteuid() == 0)
+		return strdup("/run/duet-agent");
+	return runtime && *runtime == '/' ? join(runtime, "duet-agent") : strdup(spool);
+}
+
+char *agent_default_runtime(void)
+{
+	char *spool = usual_spool(), *runtime = spool ? usual_runtime(spool) : NULL;
+
+	free(spool);
+	return runtime;
+}
+
+static int set_folders(struct agent_loaded *loaded, const struct agent_values *values)
+{
+	struct agent_settings *settings = &loaded->setup.settings;
+
+	loaded->spool = values->spool ? NULL : usual_spool();
+	settings->spool = values->spool ? values->spool : loaded->spool;
+	if (!values->runtime && settings->spool)
+		loaded->runtime = usual_runtime(settings->spool);
+	settings->runtime = values->runtime ? values->runtime : loaded->runtime;
+	return settings->runtime ? 0 : error_no_memory();
+}
+
+/* ---- the file -------------------------------------------------------------------------------- */
+
+static int fill_settings(struct agent_loaded *loaded)
+{
+	struct agent_settings *settings = &loaded->setup.settings;
+	struct agent_values values = {0};
+	int error = 0;
+
+	options_clear(agent_rows, &values);
+	for (const struct option_row *row = agent_rows; row->name && !error; row++)
+		error = apply_row(loaded, row, &values);
+	for (size_t i = 0; i < ARRAY_COUNT(limits) && !error; i++)
+		error = check_limit(loaded, &limits[i], &values);
+	if (!error)
+		error = read_rules(loaded, "agent.include", false);
+	if (!error)
+		error = read_rules(loaded, "agent.exclude", true);
+	if (!error)
+		error = set_folders(loaded, &values);
+	settings->user = values.user;
+	settings->max_disk_bytes = values.max_disk_bytes;
+	settings->max_age_ns = values.max_age_ns;
+	settings->segment_ns = values.segment_ns;
+	settings->segment_bytes = values.segment_bytes;
+	settings->sample_ns = values.sample_ns;
+	settings->sample_interval_ns = values.sample_interval_ns;
+	settings->max_memory_bytes = loaded->setup.session.memory_bytes
+					     ? loaded->setup.session.memory_bytes
+					     : USUAL_MEMORY;
+	return error;
+}
+
+static int load(struct agent_loaded *loaded, const struct cli_command *command, const char *config)
+{
+	char name[] = "agent", all[] = "--all", option[] = "--config";
+	char *words[] = {name, all, option, (char *)(uintptr_t)config, NULL};
+	int status;
+
+	if (!request_read(&loaded->request, command, config ? 4 : 2, words, &status) ||
+	    request_fill(&loaded->request, loaded->pids, &loaded->setup.session))
+		return -EINVAL;
+	if (fill_settings(loaded))
+		return -EINVAL;
+	request_find_guests(&loaded->setup.session, loaded->guests);
+	if (session_check(&loaded->setup.session)) {
+		print_error(command->name, NULL);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+int agent_loaded_new(const struct cli_command *command, const char *config,
+		     struct agent_loaded **ret_loaded)
+{
+	struct agent_loaded *loaded = calloc(1, sizeof(*loaded));
+	int error = loaded ? load(loaded, command, config) : error_no_memory();
+
+	if (error) {
+		agent_loaded_free(loaded);
+		return error;
+	}
+	*ret_loaded = loaded;
+	return 0;
+}
+
+void agent_loaded_free(struct agent_loaded *loaded)
+{
+	if (!loaded)
+		return;
+	agent_filter_fini(&loaded->setup.settings.filter);
+	for (size_t i = 0; i < MAX_COLLECTORS; i++)
+		free(loaded->guests[i]);
+	free(loaded->spool);
+	free(loaded->runtime);
+	request_fini(&loaded->request);
+	free(loaded);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cli/agent/setup.h - read the configuration of `duet agent`
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "agent/settings.h"
+#include "cli/record_request.h"
+
+/* A configuration and what its texts belong to. */
+struct agent_loaded {
+	struct agent_setup setup; /* comes first */
+	struct request request;
+	pid_t pids[MAX_REQUEST_PIDS];
+	char *guests[MAX_COLLECTORS];
+	char *spool, *runtime; /* owned; defaults */
+};
+
+/* The file that is read without -c, if it exists; NULL: there is none. */
+const char *agent_default_config(void);
+
+/* Folder of the status if no configuration can be read; the caller frees it. NULL: no memory. */
+char *agent_default_runtime(void);
+
+/* Reads a file; config NULL: the defaults. Prints mistakes. Errors: -EINVAL. */
+int agent_loaded_new(const struct cli_command *command, const char *config,
+		     struct agent_loaded **ret_loaded);
+void agent_loaded_free(struct agent_loaded *loaded); /* NULL-safe */

@@ -1,0 +1,316 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""duet agent: files of a spool hold every launch once; filters, sampling, labels, reload, kill -9, limits, systemd."""
+import contextlib
+import hashlib
+import json
+import os
+import pwd
+import signal
+import socket
+import time
+
+import duet_test
+from duet_test import DUET, GUEST, Running, program, run, text
+
+t = duet_test.Suite()
+HAS_OWN_NETWORK = duet_test.leave_network()
+PER_STEP = 3  # launches of a step of tests/programs/harm
+LIMIT = 60
+
+
+def guest():
+    if not os.path.exists(GUEST):
+        raise duet_test.Skip(f"{GUEST} is not there")
+    if not HAS_OWN_NETWORK:
+        raise duet_test.Skip("needs root (a network namespace)")
+    return {"OPENCL_LAYERS": GUEST}
+
+
+def spool_files(folder):
+    return sorted(name for name in os.listdir(folder) if name.endswith(".duet") and name != "current.duet")
+
+
+class Agent:
+    """An agent with a spool of its own; fields: text of the group `agent`."""
+
+    def __init__(self, name, fields="", rest='collect: ["opencl"]'):
+        self.folder = t.path(name)
+        os.makedirs(self.folder)
+        os.chmod(self.folder, 0o755)
+        self.spool = os.path.join(self.folder, "spool")
+        self.config = os.path.join(self.folder, "agent.textproto")
+        self.write(fields, rest)
+        self.running = None
+
+    def write(self, fields="", rest='collect: ["opencl"]'):
+        with open(self.config, "w", encoding="utf-8") as file:
+            file.write(f'{rest}\nagent {{ spool: "{self.spool}" runtime: "{self.folder}/run" {fields} }}\n')
+
+    def start(self, env=None):
+        self.running = Running([DUET, "agent", "-c", self.config], env=env)
+        self.wait(lambda status: status["recorder"]["ready"])
+        return self
+
+    def status(self):
+        result = run([DUET, "agent", "status", "--json", "--runtime", self.folder + "/run"])
+        return json.loads(result.stdout) if result.stdout else None
+
+    def wait(self, condition):
+        """The first status that meets a condition."""
+        end = time.monotonic() + LIMIT
+        status = None
+        while time.monotonic() < end:
+            status = self.status()
+            if status and status["running"] and condition(status):
+                return status
+            time.sleep(0.05)
+        raise AssertionError(f"no such status within {LIMIT} s: {status}")
+
+    def stop(self):
+        self.running.kill(signal.SIGTERM)
+        return self.running.finish(LIMIT)
+
+    def documents(self):
+        for name in spool_files(self.spool):
+            output = os.path.join(self.folder, "read.json")
+            result = run([DUET, "export", "-f", "json", "-o", output, os.path.join(self.spool, name)])
+            t.equal(result.status, 0, f"export of {name} ({text(result.stderr)})")
+            with open(output, encoding="utf-8") as file:
+                yield json.load(file)
+
+    def launches(self):
+        """{pid: launches in all files}"""
+        found = {}
+        for document in self.documents():
+            pids = {row["id"]: row["pid"] for row in document["processes"]}
+            threads = {row["id"]: pids[row["process"]] for row in document["threads"]}
+            for row in document["launches"]:
+                pid = threads[row["thread"]]
+                found[pid] = found.get(pid, 0) + 1
+        return found
+
+
+def work(steps):
+    running = Running([program("harm"), "work", str(steps)], env=guest())
+    result = running.finish(LIMIT)
+    t.equal((result.status, result.stdout), (0, f"did {steps} steps\n".encode()), "the program")
+    return running.pid
+
+
+with t.case("segments by time: every launch is in one file, with a sequence that goes on"):
+    t.wanted()
+    guest()
+    agent = Agent("segments", 'segment_time: "1s"').start()
+    steps = {}
+    for number in (11, 23, 31):
+        steps[work(number)] = number
+        time.sleep(0.7)
+    result = agent.stop()
+    t.equal(result.status, 0, f"status ({text(result.stderr)})")
+    t.equal(text(result.stderr), "", "nothing is said")
+    found = agent.launches()
+    t.equal({pid: found.get(pid) for pid in steps}, {pid: count * PER_STEP for pid, count in steps.items()}, "launches")
+    sequences = [int(name.split("-")[-2]) for name in spool_files(agent.spool)]
+    t.true(len(sequences) >= 2, f"several files: {sequences}")
+    t.equal(sequences, list(range(1, len(sequences) + 1)), "sequence")
+    agent.start()
+    pid = work(7)
+    agent.stop()
+    later = [int(name.split("-")[-2]) for name in spool_files(agent.spool)]
+    t.equal(later, list(range(1, len(later) + 1)), "sequence after a restart")
+    t.equal(agent.launches().get(pid), 7 * PER_STEP, "launches after a restart")
+    t.true(not os.path.exists(os.path.join(agent.spool, "current.duet")), "no ring is left")
+
+with t.case("kill -9 of the agent, of its recorder and of both: what was written is saved once"):
+    t.wanted()
+    guest()
+    agent = Agent("killed", 'segment_time: "1h"').start()
+    steps, saved = {}, 0
+    for victims in ("recorder", "both", "recorder"):
+        number = 13 + len(steps)
+        steps[work(number)] = number
+        time.sleep(3)  # rows are written after a second, by an idle recorder once per second
+        status = agent.status()
+        if victims == "both":
+            os.kill(agent.running.pid, signal.SIGKILL)
+        os.kill(status["recorder"]["pid"], signal.SIGKILL)
+        if victims == "both":
+            agent.running.finish(LIMIT)
+            t.equal(run([DUET, "agent", "status", "-c", agent.config]).status, 1, "status of a killed agent")
+            agent.start()
+        saved += 1
+        status = agent.wait(lambda row, saved=saved: row["spool"]["rings_saved"] == saved and row["recorder"]["ready"])
+        t.equal(status["spool"]["killed"], saved, "killed recorders are counted")
+        t.true(status["spool"]["killed_ns"] > 0, "and the time without one")
+    agent.stop()
+    found = agent.launches()
+    t.equal({pid: found.get(pid) for pid in steps}, {pid: count * PER_STEP for pid, count in steps.items()}, "launches")
+
+with t.case("the spool keeps its limit and counts what it drops"):
+    t.wanted()
+    guest()
+    agent = Agent("limit", 'segment_time: "1s" max_age: "2s"').start()
+    work(5)
+    # files are dropped at the next cut after their age
+    status = agent.wait(lambda row: row["spool"]["dropped"] >= 2)
+    t.equal(status["spool"]["written"] - status["spool"]["dropped"], status["spool"]["files"], "files")
+    t.true(status["spool"]["files"] <= 4, f"{status['spool']['files']} files")
+    agent.stop()
+
+with t.case("filters by command and user"):
+    t.wanted()
+    guest()
+    agent = Agent("filters", 'include { command: ["har*"] user: "' + pwd.getpwuid(os.getuid()).pw_name +
+                  '" } exclude { command: "counts" }').start()
+    pid = work(5)
+    other = Running([program("counts"), "--quiet"], env=guest())
+    t.equal(other.finish(LIMIT).status, 0, "status of the refused program")
+    t.true(agent.status()["recorder"]["refused"] >= 1, "a refusal is counted")
+    agent.write('exclude { command: "har*" }')
+    recorder = agent.status()["recorder"]["pid"]
+    agent.running.kill(signal.SIGHUP)
+    agent.wait(lambda row: row["recorder"]["ready"] and row["recorder"]["pid"] != recorder)
+    refused = work(5)
+    agent.stop()
+    found = agent.launches()
+    t.equal(found.get(pid), 5 * PER_STEP, "launches of the included program")
+    t.true(other.pid not in found, "the excluded program is not recorded")
+    t.true(refused not in found, "nor the one that a reload excludes")
+
+with t.case("reload: a file with mistakes changes nothing"):
+    t.wanted()
+    guest()
+    agent = Agent("reload").start()
+    recorder = agent.status()["recorder"]["pid"]
+    agent.write('max_disc: "1G"')
+    agent.running.kill(signal.SIGHUP)
+    status = agent.wait(lambda row: row["recorder"]["reloads_refused"] == 1)
+    t.equal(status["recorder"]["pid"], recorder, "the recorder goes on")
+    t.true("previous one stays" in status["errors"][0]["text"], f"the status says so: {status['errors']}")
+    pid = work(5)
+    result = agent.stop()
+    t.true(b"did you mean 'max_disk'?" in result.stderr, text(result.stderr))
+    t.equal(agent.launches().get(pid), 5 * PER_STEP, "launches")
+
+with t.case("sampling: a part of a process, with its weight"):
+    t.wanted()
+    guest()
+    agent = Agent("sample", 'sample: "1s" sample_interval: "5s" segment_time: "2s"').start()
+    running = Running([program("harm"), "renew", "13"], env=guest())
+    short = work(5)
+    t.equal(running.finish(LIMIT).status, 0, "status of the sampled program")
+    agent.stop()
+    rows = [row for document in agent.documents() for row in document["processes"] if row["pid"] == running.pid]
+    marked = [row for row in rows if "sampled_ns" in row]
+    t.true(len({row["id"] for row in rows}) >= 2, f"it was recorded at least twice: {rows}")
+    t.true(marked, "a row has the weight")
+    last = max(marked, key=lambda row: row["observed_ns"])
+    t.true(1 <= last["sampled_ns"] / 1e9 <= last["observed_ns"] / 1e9 <= 20, f"{last}")
+    t.equal(agent.launches().get(short), 5 * PER_STEP, "a short process is recorded whole")
+
+with t.case("labels of a container of Kubernetes"):
+    t.wanted()
+    guest()
+    roots = [path for path in ("/sys/fs/cgroup/pids", "/sys/fs/cgroup") if os.access(path, os.W_OK)]
+    if not roots:
+        raise duet_test.Skip("no writable control groups")
+    ident = hashlib.sha256(str(os.getpid()).encode()).hexdigest()
+    group = os.path.join(roots[0], f"duet-test-{os.getpid()}", f"cri-containerd-{ident}.scope")
+    try:
+        os.makedirs(group)
+    except OSError as error:
+        raise duet_test.Skip(f"no writable control groups: {error}") from None
+    try:
+        agent = Agent("labels").start()
+        command = ["sh", "-c", f'echo $$ > "$0" && exec "$@"', os.path.join(group, "cgroup.procs"), program("harm"), "work", "5"]
+        running = Running(command, env=guest())
+        t.equal(running.finish(LIMIT).status, 0, "status of the program")
+        agent.stop()
+        rows = [row for document in agent.documents() for row in document["processes"] if row["pid"] == running.pid]
+        t.equal({row.get("labels") for row in rows}, {f"runtime=containerd,container_id={ident}"}, "labels")
+    finally:
+        with contextlib.suppress(OSError):
+            os.rmdir(group)
+            os.rmdir(os.path.dirname(group))
+
+with t.case("the recorder becomes the user of the configuration and keeps few rights"):
+    t.wanted()
+    guest()
+    if os.geteuid():
+        raise duet_test.Skip("needs root")
+    agent = Agent("user", 'user: "nobody"', 'collect: ["opencl"] system { rate_hz: 10 }').start()
+    recorder = agent.status()["recorder"]["pid"]
+    uid = str(pwd.getpwnam("nobody").pw_uid)
+    may_change = 1 << 1 | 1 << 3 | 1 << 5 | 1 << 21  # DAC_OVERRIDE FOWNER KILL SYS_ADMIN
+    tasks = os.listdir(f"/proc/{recorder}/task")
+    t.true(len(tasks) >= 2, "samplers have threads")
+    for task in tasks:
+        with open(f"/proc/{recorder}/task/{task}/status", encoding="ascii") as file:
+            facts = dict(line.rstrip("\n").split(":\t", 1) for line in file if ":\t" in line)
+        t.equal(facts["Uid"].split("\t"), [uid] * 4, f"user of {facts['Name']}")
+        t.equal(facts["Groups"].strip(), "", "groups")
+        t.equal(int(facts["CapPrm"], 16) & may_change, 0, f"capabilities of {facts['Name']}: {facts['CapPrm']}")
+        t.true(int(task) != recorder or facts["NoNewPrivs"] == "1", "no new rights")
+    pid = work(5)
+    agent.stop()
+    t.equal(agent.launches().get(pid), 5 * PER_STEP, "launches of another user's program")
+    t.equal({os.stat(os.path.join(agent.spool, name)).st_uid for name in spool_files(agent.spool)}, {int(uid)}, "owner")
+
+with t.case("systemd: READY, WATCHDOG and STOPPING"):
+    t.wanted()
+    guest()
+    path = t.path("notify")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as server:
+        server.bind(path)
+        server.settimeout(LIMIT)
+        agent = Agent("systemd")
+        agent.start(env={"NOTIFY_SOCKET": path})
+        messages = [server.recv(256) for _ in range(3)]
+        agent.stop()
+        server.setblocking(False)
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                messages.append(server.recv(256))
+    t.true(b"READY=1\nSTATUS=recording" in messages, f"{messages}")
+    t.true(b"WATCHDOG=1" in messages, f"{messages}")
+    t.equal(messages[-1], b"STOPPING=1", "the last message")
+
+with t.case("wrong use and mistakes in the configuration"):
+    t.wanted()
+    agent = Agent("wrong")
+    result = run([DUET, "agent", "-c", agent.config, "--check"])
+    t.equal((result.status, result.stderr), (0, b""), "a valid configuration")
+    for fields, message in (('max_disk: "1M"', "'agent.max_disk' must be at least 16M"),
+                            ('segment_time: "0.5s"', "'agent.segment_time' must be at least 1s"),
+                            ('sample: "x"', "'agent.sample' takes"),
+                            ("include { comand: \"x\" }", "did you mean 'command'?")):
+        agent.write(fields)
+        for arguments in (["--check"], []):
+            result = run([DUET, "agent", "-c", agent.config, *arguments])
+            t.equal(result.status, 2, f"status with {fields}")
+            t.true(message in text(result.stderr) and f"{agent.config}:2:" in text(result.stderr), text(result.stderr))
+    agent.write('user: "no-such-user-of-duet"')
+    result = run([DUET, "agent", "-c", agent.config])
+    t.equal(result.status, 1, "status with an unknown user")
+    t.true("no such user" in text(result.stderr), text(result.stderr))
+    for arguments in (["stat"], ["status", "more"], ["--json"], ["status", "--check"]):
+        t.equal(run([DUET, "agent", *arguments]).status, 2, f"status of {arguments}")
+    agent.write()
+    result = run([DUET, "agent", "status", "-c", agent.config])
+    t.equal(result.status, 1, "status without an agent")
+    t.true("no agent runs" in text(result.stderr), text(result.stderr))
+
+with t.case("two agents cannot share a spool"):
+    t.wanted()
+    guest()
+    agent = Agent("shared").start()
+    other = Agent("other")
+    other.spool = agent.spool
+    other.write()
+    result = run([DUET, "agent", "-c", other.config])
+    t.equal(result.status, 1, "status of the second")
+    t.true("another agent uses it" in text(result.stderr), text(result.stderr))
+    t.equal(agent.stop().status, 0, "status of the first")
+
+t.end()
