@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "agent/child.h"
+#include "agent/metrics.h"
 #include "agent/notify.h"
 #include "agent/recorder.h"
 #include "agent/spool.h"
@@ -43,7 +44,7 @@ enum {
 };
 
 /* Processes of the agent. Rows of further services go here: each is started again when it ends. */
-enum agent_service { SERVICE_RECORDER, SERVICES };
+enum agent_service { SERVICE_RECORDER, SERVICE_METRICS, SERVICES };
 
 struct agent {
 	const struct agent_options *options; /* borrowed */
@@ -92,12 +93,35 @@ static int run_recorder(void *context)
 	return recorder_run(agent->setup, agent->status);
 }
 
+static void say_in_child(void *context, const char *text)
+{
+	say(context, text);
+}
+
+static int run_metrics(void *context)
+{
+	struct agent *agent = context;
+	const struct metrics_hooks hooks = {
+		.version = agent->options->version, .on_message = say_in_child, .context = agent};
+
+	close(agent->signal_fd);
+	return metrics_run(agent->setup, agent->status, &hooks);
+}
+
+/* Metrics are read from the recorder's file, so the recorder comes first. */
+static bool is_wanted(const struct agent *agent, enum agent_service service)
+{
+	return service != SERVICE_METRICS ||
+	       (metrics_is_wanted(agent->setup) && STATUS_GET(agent->status->is_ready));
+}
+
 static void start_due(struct agent *agent, uint64_t now_ns)
 {
 	for (int i = 0; i < SERVICES; i++) {
 		struct agent_child *child = &agent->children[i];
 
-		if (child->pid || agent->ends || now_ns < child->next_start_ns)
+		if (child->pid || agent->ends || now_ns < child->next_start_ns ||
+		    !is_wanted(agent, (enum agent_service)i))
 			continue;
 		if (agent_child_start(child, &agent->mask, now_ns)) {
 			complain(agent, error_text());
@@ -285,7 +309,8 @@ static void reload(struct agent *agent, uint64_t now_ns)
 		STATUS_ADD(agent->status->reloads, 1);
 		show_setup(agent);
 		say(agent, "configuration: reloaded");
-		agent_child_end(&agent->children[SERVICE_RECORDER], now_ns, GRACE_S * SECOND_NS);
+		for (int i = 0; i < SERVICES; i++)
+			agent_child_end(&agent->children[i], now_ns, GRACE_S * SECOND_NS);
 	}
 	notify_send("READY=1");
 }
@@ -327,7 +352,8 @@ static int wait_ms(const struct agent *agent, uint64_t now_ns)
 	uint64_t until_ns = agent->next_second_ns;
 
 	for (int i = 0; i < SERVICES; i++)
-		if (!agent->children[i].pid && agent->children[i].next_start_ns < until_ns)
+		if (!agent->children[i].pid && agent->children[i].next_start_ns < until_ns &&
+		    is_wanted(agent, (enum agent_service)i))
 			until_ns = agent->children[i].next_start_ns;
 	if (!agent->is_announced && now_ns + SECOND_NS / 10 < until_ns)
 		until_ns = now_ns + SECOND_NS / 10;
@@ -404,6 +430,8 @@ int agent_run(const struct agent_options *options)
 		return error;
 	agent.children[SERVICE_RECORDER] =
 		(struct agent_child){.name = "recorder", .run = run_recorder, .context = &agent};
+	agent.children[SERVICE_METRICS] =
+		(struct agent_child){.name = "metrics", .run = run_metrics, .context = &agent};
 	error = open_status(&agent);
 	if (!error)
 		error = open_signals(&agent);

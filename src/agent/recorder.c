@@ -23,6 +23,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "agent/metrics.h"
 #include "agent/processes.h"
 #include "agent/spool.h"
 #include "agent/user.h"
@@ -345,6 +346,10 @@ static int record(struct recorder *recorder, const struct agent_setup *setup)
 	options.writer.is_ring = true;
 	options.writer.max_bytes = ring_limit(settings);
 	options.writer.keep_ns = AGENT_RING_SEGMENTS * settings->segment_ns;
+	if (metrics_is_wanted(setup)) {
+		options.writer.flush_ns = METRICS_FLUSH_NS;
+		options.writer.segment_ns = METRICS_SEGMENT_NS;
+	}
 	options.any = true;
 	options.duration_ns = 0;
 	options.command = NULL;

@@ -20,9 +20,12 @@ struct agent_settings {
 	struct agent_filter filter;
 };
 
+struct endpoints_options;
+
 /* A configuration that was read; belongs to who loaded it. */
 struct agent_setup {
 	struct agent_settings settings;
+	const struct endpoints_options *endpoints;
 	struct session_options session; /* without output and callbacks */
 };
 

@@ -26,7 +26,7 @@
 #include "cli/command.h"
 #include "cli/record/output_name.h"
 #include "cli/record/triggers.h"
-#include "cli/record_request.h"
+#include "cli/record/request.h"
 #include "collect/collector.h"
 #include "collect/start/owner.h"
 #include "report/table.h"

@@ -8,7 +8,9 @@ import os
 import pwd
 import signal
 import socket
+import subprocess
 import time
+import urllib.request
 
 import duet_test
 from duet_test import DUET, GUEST, Running, program, run, text
@@ -312,5 +314,38 @@ with t.case("two agents cannot share a spool"):
     t.equal(result.status, 1, "status of the second")
     t.true("another agent uses it" in text(result.stderr), text(result.stderr))
     t.equal(agent.stop().status, 0, "status of the first")
+
+with t.case("metrics of the recorded programs, served while they are recorded, also after a reload"):
+    t.wanted()
+    guest()
+    subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+    agent = Agent("metrics", 'segment_time: "2s"', 'collect: ["opencl"] prometheus { listen: "127.0.0.1:9464" }').start()
+
+    def metric(name):
+        """The sum over the rows of a metric; None: there is no answer."""
+        try:
+            with urllib.request.urlopen("http://127.0.0.1:9464/metrics", timeout=5) as answer:
+                lines = answer.read().decode().splitlines()
+        except OSError:
+            return None
+        return sum(float(line.rsplit(" ", 1)[1]) for line in lines if line.startswith(name))
+
+    def wait_metric(name, value):
+        end = time.monotonic() + LIMIT
+        while time.monotonic() < end and metric(name) != value:
+            time.sleep(0.1)
+        t.equal(metric(name), value, name)
+
+    wait_metric("duet_spool_limit_bytes", 2**30)
+    work(50)
+    wait_metric("duet_device_launches_total", 50 * PER_STEP)
+    wait_metric("duet_process_launches_total", 50 * PER_STEP)
+    agent.write('segment_time: "3s"', 'collect: ["opencl"] prometheus { listen: "127.0.0.1:9465" }')
+    agent.running.kill(signal.SIGHUP)
+    end = time.monotonic() + LIMIT
+    while time.monotonic() < end and metric("duet_build_info") is not None:
+        time.sleep(0.1)
+    t.equal(metric("duet_build_info"), None, "the old address is left")
+    agent.stop()
 
 t.end()

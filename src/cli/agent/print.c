@@ -121,8 +121,8 @@ static void print_recorded(const struct agent_status *status)
 {
 	const struct agent_counts *counts = &status->counts;
 
-	printf("\nrecorded   %" PRIu64 " processes, %" PRIu64 " rows", counts->processes,
-	       counts->rows);
+	printf("\nrecorded   %" PRIu64 " %s, %" PRIu64 " rows", counts->processes,
+	       format_noun(counts->processes, "process", "processes"), counts->rows);
 	if (counts->refused)
 		printf("; %" PRIu64 " requests of programs refused by filters or sampling",
 		       counts->refused);

@@ -228,6 +228,19 @@ static int fill_settings(struct agent_loaded *loaded)
 	return error;
 }
 
+static int read_endpoints(struct agent_loaded *loaded)
+{
+	const struct option_file *file = &loaded->request.file;
+	int error = endpoints_options_init(&loaded->endpoints);
+
+	if (!error && file->config)
+		error = endpoints_options_read(&loaded->endpoints, file->config, file->path);
+	if (error)
+		print_error(loaded->request.command->name, NULL);
+	loaded->setup.endpoints = &loaded->endpoints;
+	return error;
+}
+
 static int load(struct agent_loaded *loaded, const struct cli_command *command, const char *config)
 {
 	char name[] = "agent", all[] = "--all", option[] = "--config";
@@ -237,7 +250,7 @@ static int load(struct agent_loaded *loaded, const struct cli_command *command, 
 	if (!request_read(&loaded->request, command, config ? 4 : 2, words, &status) ||
 	    request_fill(&loaded->request, loaded->pids, &loaded->setup.session))
 		return -EINVAL;
-	if (fill_settings(loaded))
+	if (fill_settings(loaded) || read_endpoints(loaded))
 		return -EINVAL;
 	request_find_guests(&loaded->setup.session, loaded->guests);
 	if (session_check(&loaded->setup.session)) {
@@ -270,6 +283,7 @@ void agent_loaded_free(struct agent_loaded *loaded)
 		free(loaded->guests[i]);
 	free(loaded->spool);
 	free(loaded->runtime);
+	endpoints_options_fini(&loaded->endpoints);
 	request_fini(&loaded->request);
 	free(loaded);
 }

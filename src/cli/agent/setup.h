@@ -6,8 +6,9 @@
 
 #include <stdbool.h>
 
+#include "agent/endpoints/options.h"
 #include "agent/settings.h"
-#include "cli/record_request.h"
+#include "cli/record/request.h"
 
 /* A configuration and what its texts belong to. */
 struct agent_loaded {
@@ -16,6 +17,7 @@ struct agent_loaded {
 	pid_t pids[MAX_REQUEST_PIDS];
 	char *guests[MAX_COLLECTORS];
 	char *spool, *runtime; /* owned; defaults */
+	struct endpoints_options endpoints;
 };
 
 /* The file that is read without -c, if it exists; NULL: there is none. */

@@ -13,7 +13,7 @@
 #include "cli/compare/gate_output.h"
 #include "cli/compare/sides.h"
 #include "cli/compare/turns.h"
-#include "cli/option_file.h"
+#include "cli/record/option_file.h"
 #include "cli/options.h"
 
 struct cli_command;

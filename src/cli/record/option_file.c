@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * cli/option_file.c - fill options that the command line leaves unset from a configuration file
+ * cli/record/option_file.c - fill options that the command line leaves unset from a configuration
+ * file
  *
  * Runs in:  our own process
  * Gets:     the option rows of a command, its values after the command line was parsed, a file
@@ -11,7 +12,7 @@
  *           accepts what its option accepts, with the same checks and messages, and a new option
  *           works in the file at once
  */
-#include "cli/option_file.h"
+#include "cli/record/option_file.h"
 
 #include <errno.h>
 #include <stdio.h>

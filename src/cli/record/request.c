@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * cli/record_request.c - read the command line and configuration file of `duet record`
+ * cli/record/request.c - read the command line and configuration file of `duet record`
  *
  * Runs in:  our own process
  * Gets:     argv, and the file that -c names
@@ -11,7 +11,7 @@
  * Why:      the command line is read first, so the file never overrides it. The checks run after
  *           both, because most mistakes are combinations of two options
  */
-#include "cli/record_request.h"
+#include "cli/record/request.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * cli/option_file.h - fill options that the command line leaves unset from a configuration file
+ * cli/record/option_file.h - fill options that the command line leaves unset from a configuration
+ *file
  *
  *	struct option_file file;
  *	option_file_init(&file, rows);

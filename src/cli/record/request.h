@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * cli/record_request.h - read the command line and configuration file of `duet record`
+ * cli/record/request.h - read the command line and configuration file of `duet record`
  */
 #pragma once
 
@@ -9,7 +9,7 @@
 #include <sys/types.h>
 
 #include "cli/command.h"
-#include "cli/option_file.h"
+#include "cli/record/option_file.h"
 #include "cli/record/trigger_request.h"
 #include "collect/device_choice.h"
 #include "collect/session.h"
