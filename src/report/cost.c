@@ -14,6 +14,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "analyze/cost.h"
@@ -58,13 +59,22 @@ static void put_line(const struct report *report, const char *heading, struct st
 	*line = (struct string_builder){0};
 }
 
+/* Wider than a point and than half of the cost. */
+static bool is_uncertain(const struct cost_process *cost)
+{
+	return cost->half_width > 0.01 && cost->half_width > fabs(cost->cost) / 2;
+}
+
 static void append_cost(const struct cost_process *cost, struct string_builder *line)
 {
 	const uint64_t counted_ns = all_ns(cost) - cost->measured_ns - cost->own_ns;
 
 	if (cost->measured_ns)
-		string_builder_appendf(line, "cost %.1f %% ± %.1f %%", cost->cost * 100,
-				       cost->half_width * 100);
+		string_builder_appendf(line, "cost %.1f %% ± %.1f %%%s", cost->cost * 100,
+				       cost->half_width * 100,
+				       is_uncertain(cost) ? ", inconclusive: the launches per "
+							    "second vary too much"
+							  : "");
 	if (cost->measured_ns && cost->own_ns)
 		string_builder_append(line, ", and ");
 	if (cost->own_ns)
