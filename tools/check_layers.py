@@ -55,7 +55,7 @@ STRANGERS = {
 
 # Folders that are no member: all members may stand on them.
 SHARED_FOLDERS = {
-    "collect": {"counter", "enter", "feed", "guest", "kernel", "stack", "start"},
+    "collect": {"counter", "enter", "feed", "guest", "kernel", "limit", "stack", "start"},
     "export": {"common"},
     "import": {"common"},
 }

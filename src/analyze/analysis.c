@@ -205,7 +205,10 @@ static int add_loss(struct sweep *sweep, const struct event_loss *row)
 	struct analysis *analysis = sweep->analysis;
 	size_t i;
 
-	ledger_add_lost(&analysis->ledger, kind, count);
+	if (reason == LOSS_LIMIT)
+		ledger_add_left_out(&analysis->ledger, kind, count);
+	else
+		ledger_add_lost(&analysis->ledger, kind, count);
 	for (i = 0; i < analysis->losses_count; i++) {
 		if (analysis->losses[i].kind == kind && analysis->losses[i].reason == reason)
 			break;
@@ -367,12 +370,14 @@ static void find_window(struct sweep *sweep, const struct analysis_options *opti
 	find_slowest(analysis);
 }
 
-/* Whether the trace has every call of every thread: no loss of calls, no damage. */
+/* Whether the trace has every call of every thread: no loss of calls, no damage. Calls that were
+ * left out on purpose lie in known intervals, for which sweep_make_untimed gives no cause. */
 static bool knows_calls(const struct analysis *analysis)
 {
 	for (size_t i = 0; i < analysis->losses_count; i++)
-		if (analysis->losses[i].kind == EVENT_API ||
-		    analysis->losses[i].kind == EVENT_LAUNCH)
+		if ((analysis->losses[i].kind == EVENT_API ||
+		     analysis->losses[i].kind == EVENT_LAUNCH) &&
+		    analysis->losses[i].reason != LOSS_LIMIT)
 			return false;
 	return model_is_whole(analysis->model, &analysis->damage);
 }

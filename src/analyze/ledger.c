@@ -58,9 +58,15 @@ void ledger_add_lost(struct analysis_ledger *ledger, uint32_t kind, uint64_t cou
 	}
 }
 
+void ledger_add_left_out(struct analysis_ledger *ledger, uint32_t kind, uint64_t count)
+{
+	if (kind == EVENT_LAUNCH)
+		ledger->left_out += count;
+}
+
 uint64_t ledger_expected(const struct analysis_ledger *ledger)
 {
-	return ledger->launched - ledger->not_executed;
+	return ledger->launched - ledger->not_executed - ledger->left_out;
 }
 
 bool ledger_is_incomplete(const struct analysis_ledger *ledger)
@@ -75,7 +81,7 @@ void ledger_close(struct analysis_ledger *ledger, bool knows_unexecuted)
 	uint64_t open = ledger->launched - ledger->matched - ledger->rejected;
 	uint64_t lost = ledger->lost_executions < open ? ledger->lost_executions : open;
 
-	ledger->launched += ledger->dropped_launches;
+	ledger->launched += ledger->dropped_launches + ledger->left_out;
 	ledger->dropped = ledger->dropped_launches + lost;
 	ledger->not_executed = knows_unexecuted ? ledger->passed : 0;
 	ledger->in_flight_at_exit = open - lost - ledger->not_executed;

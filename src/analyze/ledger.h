@@ -10,14 +10,18 @@
 
 struct event_execution;
 
-/* Always: launched = matched + not_executed + in_flight_at_exit + dropped + rejected. */
+/* Always: launched = matched + not_executed + in_flight_at_exit + dropped + rejected +
+ * left_out. */
 struct analysis_ledger {
-	uint64_t launched;           /* launch rows with result 0, plus lost launch rows */
-	uint64_t executed;           /* execution rows */
-	uint64_t matched;            /* executions that have a launch and are not rejected */
-	uint64_t dropped;            /* launches that were lost, or whose execution was lost */
-	uint64_t dropped_launches;   /* the part of dropped whose launch row was lost */
-	uint64_t lost_executions;    /* lost rows; dropped has one per launch at most */
+	uint64_t launched;         /* launch rows with result 0, plus lost launch rows */
+	uint64_t executed;         /* execution rows */
+	uint64_t matched;          /* executions that have a launch and are not rejected */
+	uint64_t dropped;          /* launches that were lost, or whose execution was lost */
+	uint64_t dropped_launches; /* the part of dropped whose launch row was lost */
+	uint64_t lost_executions;  /* lost rows; dropped has one per launch at most */
+	uint64_t left_out; /* launches that --max-overhead left out: counted, not recorded */
+	/* launches whose stack is that of an earlier launch of their call site */
+	uint64_t stacks_carried;
 	uint64_t commands_uncounted; /* losses of launches or executions of unknown size */
 	uint64_t rejected;           /* executions that failed or have impossible timestamps */
 	uint64_t passed;             /* open launches that a later command of their queue passed:
@@ -61,6 +65,8 @@ void ledger_add_match(struct analysis_ledger *ledger, const struct event_executi
 
 /* Counts lost rows of any kind. */
 void ledger_add_lost(struct analysis_ledger *ledger, uint32_t kind, uint64_t count);
+/* Counts launches that were left out on purpose (LOSS_LIMIT). */
+void ledger_add_left_out(struct analysis_ledger *ledger, uint32_t kind, uint64_t count);
 
 /* Call after the last row, with launched, executed and passed already counted. knows_unexecuted:
  * the result of unexecuted_is_certain. */

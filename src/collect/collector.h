@@ -74,14 +74,16 @@ struct collector_work {
 
 /* How a collector's guests get into programs, and how the recorder decodes them. */
 struct guest_way {
-	const char *name;         /* name in their hello */
-	const char *file;         /* file name of their library */
-	uint32_t ring_bytes;      /* per thread, a power of two; 0: the default */
-	const char *runtime;      /* runtime whose calls they record: "ROCm"; NULL: none */
-	const char *library;      /* its library in a program; NULL: not looked for */
-	const char *device_file;  /* exists where the machine has such a device; NULL: unknown */
-	uint32_t calls;           /* option bits that ask for these calls */
-	explain_refusal *explain; /* advice for a refusal; NULL: they report none */
+	const char *name;        /* name in their hello */
+	const char *file;        /* file name of their library */
+	uint32_t ring_bytes;     /* per thread, a power of two; 0: the default */
+	const char *runtime;     /* runtime whose calls they record: "ROCm"; NULL: none */
+	const char *library;     /* its library in a program; NULL: not looked for */
+	const char *device_file; /* exists where the machine has such a device; NULL: unknown */
+	uint32_t calls;          /* option bits that ask for these calls */
+	/* Their launches can be left out and are still counted (guest_leaves_out). */
+	bool leaves_out;
+	explain_refusal *explain;       /* advice for a refusal; NULL: they report none */
 	const struct guest_fact *facts; /* their own counts of trouble; NULL: none */
 	/* Reasons for queues without device times; NULL: no note. */
 	const struct untimed_reasons *untimed;

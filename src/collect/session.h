@@ -30,6 +30,7 @@ struct session_options {
 	const char *event;     /* perf event for samples; NULL: the best available */
 	/* Quota for tables of samples and for the recorder; 0: the default. */
 	uint64_t memory_bytes;
+	double max_overhead;           /* 0.02: 2 %; 0: no limit */
 	bool preload;                  /* load guests by LD_PRELOAD instead of the loader's layer */
 	struct device_choice *devices; /* borrowed; devices to record; NULL: all */
 	/* Folder for copies of files that may be deleted before the end; NULL: none. */

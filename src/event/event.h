@@ -292,6 +292,7 @@ enum event_loss_reason {
 	LOSS_TRACKING = 5,    /* too many commands were pending to track one more */
 	LOSS_DISK = 6,        /* rows that could not be written to the file */
 	LOSS_GAP = 7,   /* the process had no recorder, or a counter no value, for some time */
+	LOSS_LIMIT = 9, /* left out on purpose, to hold the limit of --max-overhead */
 	LOSS_UNSEEN = 8 /* the kernel did not report a switch; inserted rows close the thread's
 			   interval */
 };

@@ -50,6 +50,10 @@ struct record_api {
 	uint32_t stack; /* 0: none was captured */
 	uint64_t argument;
 };
+/* In the id of a stack: it was not captured at this call, but at an earlier one of the same call
+ * site and thread. */
+#define RECORD_STACK_CARRIED 0x80000000u
+
 enum { RECORD_API_BYTES = 32, RECORD_API_ARGUMENT_BYTES = 40 };
 
 /* EVENT_LAUNCH; detail: function | command << 16 | flags << 24. Then dimensions * 2 sizes (global,

@@ -486,10 +486,9 @@ static int draw_launches(struct drawing *drawing, const struct analysis_launches
 }
 
 /* Lost launches have no stack, device or time, so they are drawn only for the whole trace. */
-static int draw_lost(struct drawing *drawing)
+static int draw_lost(struct drawing *drawing, uint64_t lost, const char *text)
 {
 	const struct analysis *analysis = drawing->analysis;
-	uint64_t lost = analysis->ledger.dropped_launches;
 	int error;
 
 	if (!lost || analysis->has_window || drawing->pid || drawing->device != DRAWING_ALL_DEVICES)
@@ -497,7 +496,7 @@ static int draw_lost(struct drawing *drawing)
 	drawing->count = 0;
 	drawing->process = DRAWING_NO_PROCESS;
 	drawing->row = (struct drawing_row){.kind = DRAWN_LOST};
-	error = drawing_push(drawing, "[dropped]", FLAME_IDLE);
+	error = drawing_push(drawing, text, FLAME_IDLE);
 	return error ? error : drawing_add(drawing, lost);
 }
 
@@ -510,7 +509,10 @@ static int draw_counts(struct drawing *drawing)
 		if (drawing_shows(drawing, analysis->launches[i].device) &&
 		    is_whose(drawing, &analysis->launches[i].whom))
 			error = draw_launches(drawing, &analysis->launches[i]);
-	return error ? error : draw_lost(drawing);
+	if (!error)
+		error = draw_lost(drawing, analysis->ledger.dropped_launches, "[dropped]");
+	/* --max-overhead counted them and left them out. */
+	return error ? error : draw_lost(drawing, analysis->ledger.left_out, "[left out]");
 }
 
 /* Pushes the reason for a thread's time off the processor. */

@@ -62,6 +62,7 @@ struct guest_thread {
 	uint32_t stack;      /* id of the last stack */
 	uint32_t stacks_new; /* stacks that differed from the previous one */
 	struct guest_stack_memory *stack_memory;
+	struct call_sites *sites;    /* stack_sites.c */
 	struct guest_thread *before; /* the thread's ring of an earlier attachment; NULL: none */
 	struct unwind_thread unwind;
 };
@@ -105,6 +106,25 @@ static inline struct guest_thread *guest_enter(void)
 	return guest_enter_slow();
 }
 
+static inline uint32_t guest_detail(const struct guest_thread *thread)
+{
+	return atomic_load_explicit(&thread->region->detail, memory_order_relaxed);
+}
+
+/* True: the recorder wants this call counted, not recorded. Read once per call, because it may
+ * change during the call. */
+static inline bool guest_leaves_out(const struct guest_thread *thread)
+{
+	return GUEST_UNLIKELY((guest_detail(thread) & RING_DETAIL_LEVEL) >= RING_DETAIL_COUNTERS);
+}
+
+/* Counts a launch, recorded or not: the recorder compares launches per second with and without
+ * recording. */
+static inline void guest_count_launch(const struct guest_thread *thread)
+{
+	ring_count(&thread->writer.control->launches);
+}
+
 /* For code that uses state of the back end before guest_enter, or without it: a child's state is
  * cleared first (on_fork). */
 void guest_notice_fork(void);
@@ -137,6 +157,16 @@ static inline bool guest_is_current(const struct guest_thread *thread)
  * idle from then on. The next call (guest_enter) detects an end and a death; a full ring detects
  * silence. */
 bool guest_still_recording(void);
+
+/* Counts a call that guest_leaves_out is true for. In a child process that was created inside the
+ * call the ring is not mapped. */
+static inline void guest_count_left_out(const struct guest_thread *thread, bool is_launch)
+{
+	struct ring_control *control = thread->writer.control;
+
+	if (guest_is_current(thread) && control)
+		ring_count(is_launch ? &control->launches_left_out : &control->calls_left_out);
+}
 
 /* Reserves one record and fills in its head; NULL if it is lost (and counted). After filling in the
  * rest: ring_commit(&thread->writer). */
@@ -329,18 +359,25 @@ static inline bool guest_exit_has_begun(void)
 /* Returns the id of the calling thread's stack, which is described at its first use; 0: not
  * requested, or not available. */
 uint32_t guest_take_stack(struct guest_thread *thread);
+/* The same if the recorder wants less than all stacks. site: the same number for all launches from
+ * one place. Returns the site's last stack with RECORD_STACK_CARRIED for most launches. */
+uint32_t guest_sample_stack(struct guest_thread *thread, uint64_t site);
 void guest_stacks_forked(void); /* called in a forked child */
 /* From now on stacks start outside the library that contains this code. The guest uses it for the
  * runtime's own library, which is between the program's call and its callback to the guest. The
  * caller ensures that only one thread calls this at a time. */
 void guest_stacks_leave_out(const void *code);
 
-static inline uint32_t guest_stack(struct guest_thread *thread)
+static inline uint32_t guest_stack_of(struct guest_thread *thread, uint64_t site)
 {
-	return GUEST_LIKELY(!(thread->options & (RING_OPTION_NATIVE | RING_OPTION_PYTHON)))
-		       ? 0
-		       : guest_take_stack(thread);
+	if (GUEST_LIKELY(!(thread->options & (RING_OPTION_NATIVE | RING_OPTION_PYTHON))))
+		return 0;
+	return GUEST_LIKELY(!guest_detail(thread)) ? guest_take_stack(thread)
+						   : guest_sample_stack(thread, site);
 }
+
+/* The site is the place to which the calling function returns. */
+#define guest_stack(thread) guest_stack_of(thread, (uint64_t)(uintptr_t)__builtin_return_address(0))
 
 /* Returns zeroed memory; NULL if the program's limits refuse it. Most of it lives as long as the
  * process.
@@ -403,6 +440,12 @@ static inline void guest_unlock(struct guest_lock *lock)
 			unseen;                                                                  \
 			return result;                                                           \
 		}                                                                                \
+		if (guest_leaves_out(thread)) {                                                  \
+			result = callee arguments;                                               \
+			guest_count_left_out(thread, false);                                     \
+			after;                                                                   \
+			return result;                                                           \
+		}                                                                                \
 		begin = guest_now(thread);                                                       \
 		result = callee arguments;                                                       \
 		guest_put_api(thread, number, begin, guest_now(thread), code, value, 0);         \
@@ -425,6 +468,13 @@ static inline void guest_unlock(struct guest_lock *lock)
 		if (!thread) {                                                                 \
 			guest_missed(RING_TROUBLE_NO_RING);                                    \
 			return callee arguments;                                               \
+		}                                                                              \
+		if (guest_leaves_out(thread)) {                                                \
+			result = callee arguments;                                             \
+			end = guest_now(thread);                                               \
+			guest_count_left_out(thread, false);                                   \
+			after;                                                                 \
+			return result;                                                         \
 		}                                                                              \
 		stack = guest_stack(thread);                                                   \
 		begin = guest_now(thread);                                                     \

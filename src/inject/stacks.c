@@ -691,21 +691,6 @@ __attribute__((noinline)) uint32_t guest_take_stack(struct guest_thread *thread)
 	return thread->stack;
 }
 
-uint32_t guest_slow_stack(struct guest_thread *thread)
-{
-	uint64_t before = guest_section_begin(thread);
-	uint32_t stack = guest_stack(thread);
-
-	guest_section_end(thread, GUEST_SECTION_STACK, before);
-	return stack;
-}
-
-void guest_put_slow_api(struct guest_thread *thread, uint32_t detail, uint64_t begin, uint64_t end,
-			int32_t result, uint64_t argument)
-{
-	guest_put_api_row(thread, detail, begin, end, result, argument, guest_slow_stack(thread));
-}
-
 void guest_stacks_forked(void)
 {
 	modules_forked();

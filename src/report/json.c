@@ -164,10 +164,11 @@ static void write_code(const struct report *report, struct json_writer *json)
 	json_object_end(json);
 }
 
-static void write_cost(const struct report *report, struct json_writer *json)
+static int write_cost(const struct report *report, struct json_writer *json)
 {
 	const struct analysis *analysis = report->analysis;
 	uint64_t forced = 0;
+	int error;
 
 	for (size_t i = 0; i < analysis->queues_count; i++)
 		forced += (analysis->queues[i].queue->flags & QUEUE_TIMING_FORCED) != 0;
@@ -177,7 +178,9 @@ static void write_cost(const struct report *report, struct json_writer *json)
 	json_pair_u64(json, "file_bytes", trace_reader_size_bytes(report->model->reader));
 	json_pair_u64(json, "queues_timing_forced", forced);
 	report_write_own_time(report, json);
+	error = report_write_cost(report, json);
 	json_object_end(json);
+	return error;
 }
 
 static int write_list(const struct report *report, const char *key,
@@ -258,7 +261,8 @@ int report_write_json(const struct report *report, struct json_writer *json)
 	json_key(json, "collectors");
 	json_about_collectors(json, report->model);
 	write_code(report, json);
-	write_cost(report, json);
+	if (!error)
+		error = write_cost(report, json);
 	json_newline(json);
 	json_object_end(json);
 	return error;

@@ -208,8 +208,8 @@ static void put_losses(const struct report *report)
 	for (size_t i = 0; i < analysis->losses_count; i++) {
 		const struct analysis_loss *loss = &analysis->losses[i];
 
-		if (is_unknown_loss(loss))
-			continue;
+		if (is_unknown_loss(loss) || loss->reason == LOSS_LIMIT)
+			continue; /* the line of the cost has the latter */
 		if (loss->reason == LOSS_UNSEEN)
 			put_unseen_switches(loss);
 		else if (loss->kind == EVENT_CODE &&

@@ -231,6 +231,13 @@ void report_write_frames(const struct report *report, uint32_t stack, struct jso
 void report_write_stacks(const struct report *report, enum account_class class, const char *name,
 			 size_t device, struct json_writer *json);
 
+/* ---- report/cost.c ---- */
+
+/* The cost of recording, as --max-overhead measured it: lines, and keys of "cost". -ENOMEM, errors
+ * of the reader. */
+int report_put_cost(const struct report *report);
+int report_write_cost(const struct report *report, struct json_writer *json);
+
 /* ---- report/calls.c ---- */
 
 /* The host time that duet itself took in the program: a table, and the key "duet_itself". */

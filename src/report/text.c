@@ -542,6 +542,9 @@ static void put_ledger(const struct report *report)
 			       " dropped + %" PRIu64 " rejected",
 			       ledger->launched, ledger->matched, ledger->not_executed,
 			       ledger->in_flight_at_exit, ledger->dropped, ledger->rejected);
+	if (ledger->left_out)
+		string_builder_appendf(&line, " + %" PRIu64 " left out by --max-overhead",
+				       ledger->left_out);
 	putchar('\n');
 	put_ledger_line(report, "LEDGER", &line);
 	if (ledger->not_executed) {
@@ -629,5 +632,7 @@ int report_print_text(const struct report *report)
 	report_put_own_time(report);
 	put_clocks(report);
 	put_ledger(report);
+	if (!error)
+		error = report_put_cost(report);
 	return error;
 }

@@ -28,7 +28,7 @@
 
 #define RING_MAGIC   0x31676e6972746575u /* "uetring1" */
 #define RING_PAGE    4096u
-#define RING_VERSION 1u
+#define RING_VERSION 2u
 
 /* The largest page size that a kernel for this processor may have: a fork wipes whole pages. */
 #if defined(__x86_64__)
@@ -91,6 +91,18 @@ enum ring_last {
  * (collect/guest/robust_region.c). */
 enum { RING_OWNER = 0x3fffffff, RING_OWNER_DIED = 0x40000000 };
 
+/* How much a guest records of each call: a level, and for RING_DETAIL_SAMPLED the mean number of
+ * launches of a call site between two stacks, in the bits from RING_DETAIL_SHIFT on. The recorder
+ * changes it during the recording (--max-overhead). */
+enum ring_detail {
+	RING_DETAIL_ALL = 0,      /* as the options say */
+	RING_DETAIL_SAMPLED = 1,  /* stacks of some launches and waits */
+	RING_DETAIL_SPANS = 2,    /* no stacks */
+	RING_DETAIL_COUNTERS = 3, /* launches and ordinary calls are counted, not recorded */
+	RING_DETAIL_LEVEL = 0xff,
+	RING_DETAIL_SHIFT = 8
+};
+
 /* If a recorder has not updated beat_ns for this long, a guest whose ring is full assumes that it
  * is gone and stops writing. */
 enum { RING_SILENT_MS = 10000 };
@@ -107,8 +119,10 @@ struct ring_region {
 	_Atomic uint64_t beat_ns; /* recorder: CLOCK_MONOTONIC of its last drain */
 	/* guest: 1 after it has closed its rings; it may say hello again */
 	_Atomic uint32_t left;
-	uint32_t numbers[RING_NUMBERS];                            /* the guest's own */
-	_Atomic uint32_t last;                                     /* enum ring_last */
+	uint32_t numbers[RING_NUMBERS]; /* the guest's own */
+	_Atomic uint32_t last;          /* enum ring_last */
+	/* recorder: enum ring_detail; the guest reads it in each call, beside `enabled` */
+	_Atomic uint32_t detail;
 	_Alignas(64) _Atomic uint64_t trouble[RING_TROUBLE_COUNT]; /* guest */
 	/* guest, before that trouble: the interpreter's version, NUL-terminated */
 	char python_unknown[RING_PYTHON_BYTES];
@@ -118,6 +132,9 @@ enum ring_state { RING_FREE = 0, RING_CLAIMED = 1, RING_BUSY = 2, RING_CLOSED = 
 
 struct ring_control {
 	_Alignas(64) _Atomic uint64_t head; /* producer */
+	/* producer: launches so far, recorded or not; those, and ordinary calls, that were not
+	 * recorded because of RING_DETAIL_COUNTERS */
+	_Atomic uint64_t launches, launches_left_out, calls_left_out;
 	/* producer, by kind: records that did not fit, and records of signal handlers that
 	 * interrupted a write */
 	_Atomic uint64_t lost[EVENT_KIND_COUNT], nested[EVENT_KIND_COUNT];
@@ -223,6 +240,17 @@ static inline void *ring_reserve(struct ring_writer *writer, uint16_t kind, uint
 		return ring_reserve_slow(writer, kind, size);
 	writer->reserved = writer->head + size;
 	return writer->data + offset;
+}
+
+/* Counts for the ring's own thread. One instruction, so that a signal handler of this thread loses
+ * no count; without a lock prefix, because no other thread writes it. */
+static inline void ring_count(_Atomic uint64_t *counter)
+{
+#if defined(__x86_64__)
+	__asm__ volatile("incq %0" : "+m"(*counter) : : "cc");
+#else
+	atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
+#endif
 }
 
 /* Prefetches the memory of the next `bytes`. The recorder has read it on another processor in the

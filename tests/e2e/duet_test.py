@@ -442,7 +442,7 @@ class Suite:
             raise AssertionError(f"duet report: status {result.status}: {text(result.stderr)}")
         document = json.loads(result.stdout)
         sums = document["ledger"]
-        is_incomplete = sums["matched"] * 100 < (sums["launched"] - sums["not_executed"]) * 95 or sums["contradictions"] > 0
+        is_incomplete = sums["matched"] * 100 < (sums["launched"] - sums["not_executed"] - sums["left_out"]) * 95 or sums["contradictions"] > 0
         self.equal(result.status, 4 if is_incomplete else 0, f"status of the report with {sums}")
         self.true(document["complete"] is False or not is_incomplete, "an incomplete report says so")
         self.equal(next(iter(document)), "schema", "the first key of the report")
@@ -464,13 +464,14 @@ class Suite:
     def ledger(self, document):
         """Checks the invariants of a ledger; returns it."""
         ledger = document.get("ledger", {})
-        for key in ("launched", "executed", "matched", "dropped", "rejected", "not_executed", "in_flight_at_exit"):
+        for key in ("launched", "executed", "matched", "dropped", "rejected", "not_executed", "in_flight_at_exit",
+                    "left_out"):
             if not isinstance(ledger.get(key), int):
                 self.fail(f"ledger has no {key}: {ledger}")
                 return collections.Counter(ledger)
         self.equal(ledger["matched"] + ledger["not_executed"] + ledger["in_flight_at_exit"] + ledger["dropped"]
-                   + ledger["rejected"], ledger["launched"],
-                   f"matched + not executed + in flight + dropped + rejected of {ledger}")
+                   + ledger["rejected"] + ledger["left_out"], ledger["launched"],
+                   f"matched + not executed + in flight + dropped + rejected + left out of {ledger}")
         for clock in document.get("clocks", []):
             self.equal(clock.get("violations") or 0, 0, f"violations of clock {clock.get('domain')}")
         return ledger

@@ -82,6 +82,7 @@ static int open_launch(struct sweep *sweep, const struct event_launch *row, size
 	int error;
 
 	analysis->ledger.launched++;
+	analysis->ledger.stacks_carried += row->stack_carried != 0;
 	analysis->devices[analysis->queues[queue].device].all_launches++;
 	if (analysis_shows(analysis, row->enter, row->exit)) {
 		analysis->processes[process_index].launches++;
@@ -147,6 +148,7 @@ static int skip_launch(struct sweep *sweep, const struct event_launch *row, size
 	const size_t queue = entity_index_find(&sweep->entities.queues, row->queue);
 
 	analysis->ledger.launched++;
+	analysis->ledger.stacks_carried += row->stack_carried != 0;
 	analysis->ledger.passed++;
 	analysis->devices[analysis->queues[queue].device].all_launches++;
 	if (analysis_shows(analysis, row->enter, row->exit))

@@ -123,6 +123,36 @@ static int add_untimed(struct sweep *sweep, size_t device, uint64_t begin, uint6
 	return error;
 }
 
+/* The devices of the process may have run commands in that time. */
+static int add_left_out(struct sweep *sweep, const struct event_loss *loss)
+{
+	const struct analysis *analysis = sweep->analysis;
+	int error = 0;
+
+	for (size_t i = 0; i < analysis->queues_count && !error; i++) {
+		const struct event_queue *queue = analysis->queues[i].queue;
+
+		if (queue && queue->process == loss->process)
+			error = add_untimed(sweep, analysis->queues[i].device, loss->begin,
+					    loss->end);
+	}
+	return error;
+}
+
+/* Intervals in which --max-overhead left out all launches. */
+static int make_left_out(struct sweep *sweep)
+{
+	const struct event_loss *losses = NULL;
+	const size_t count = trace_reader_losses(sweep->analysis->model->reader, &losses);
+	int error = 0;
+
+	for (size_t i = 0; i < count && !error; i++)
+		if (losses[i].reason == LOSS_LIMIT && losses[i].kind == EVENT_LAUNCH &&
+		    losses[i].begin < losses[i].end)
+			error = add_left_out(sweep, &losses[i]);
+	return error;
+}
+
 int sweep_make_untimed(struct sweep *sweep)
 {
 	const struct analysis *analysis = sweep->analysis;
@@ -141,7 +171,7 @@ int sweep_make_untimed(struct sweep *sweep)
 			error = add_untimed(sweep, queue->device, analysis->begin_ns,
 					    process->guest_begin_ns);
 	}
-	return error;
+	return error ? error : make_left_out(sweep);
 }
 
 static int note_user(struct sweep *sweep, const struct joined *joined)

@@ -100,6 +100,7 @@ void json_about_ledger(struct json_writer *json, const struct analysis_ledger *l
 	json_pair_u64(json, "not_executed", ledger->not_executed);
 	json_pair_u64(json, "dropped", ledger->dropped);
 	json_pair_u64(json, "rejected", ledger->rejected);
+	json_pair_u64(json, "left_out", ledger->left_out);
 	json_pair_u64(json, "in_flight_at_exit", ledger->in_flight_at_exit);
 	json_pair_u64(json, "contradictions", ledger->contradictions);
 	json_pair_u64(json, "untimed", ledger->untimed);

@@ -74,6 +74,8 @@ struct incomplete incomplete_analysis(const struct analysis *analysis)
 	uint64_t lost = 0;
 
 	for (size_t i = 0; i < analysis->losses_count; i++) {
+		if (analysis->losses[i].reason == LOSS_LIMIT)
+			continue;
 		lost += analysis->losses[i].count;
 		is_more |= analysis->losses[i].uncounted;
 	}
@@ -89,6 +91,8 @@ struct incomplete incomplete_analysis(const struct analysis *analysis)
 				     ? "without times in the imported file"
 				     : "in flight at exit");
 	add_commands(&incomplete, ledger->dropped, "dropped");
+	add_commands(&incomplete, ledger->left_out, "left out by --max-overhead");
+	add_commands(&incomplete, ledger->stacks_carried, "with an estimated stack");
 	add_damage(&incomplete, &analysis->damage, lost, is_more, analysis_ends_early(analysis));
 	return incomplete;
 }
@@ -105,6 +109,8 @@ struct incomplete incomplete_model(const struct model *model)
 	trace_reader_damage(model->reader, &damage);
 	ends_early = damage.truncated;
 	for (size_t i = 0; i < count; i++) {
+		if (losses[i].reason == LOSS_LIMIT)
+			continue;
 		lost += losses[i].count;
 		is_more |= losses[i].count == LOSS_COUNT_UNKNOWN;
 		ends_early |= losses[i].reason == LOSS_DISK;

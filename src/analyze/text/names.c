@@ -59,6 +59,7 @@ const char *analysis_loss_name(uint32_t reason)
 		[LOSS_DISK] = "disk",
 		[LOSS_GAP] = "gap",
 		[LOSS_UNSEEN] = "unseen",
+		[LOSS_LIMIT] = "limit",
 	};
 
 	return pick(names, ARRAY_COUNT(names), reason);

@@ -37,6 +37,7 @@ static const struct {
 	{"Hz", "MHz", NULL, 1e-6, 0},
 	{"mW", "W", NULL, 1e-3, 0},
 	{"mtasks", "tasks", NULL, 1e-3, 0},
+	{"ppm", "%", NULL, 1e-4, 0},
 };
 
 struct unit_shown unit_shown(const char *unit, uint32_t type)

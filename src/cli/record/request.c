@@ -89,6 +89,9 @@ const struct option_row request_options[] = {
 	{"max-memory", 0, OPTION_SIZE, "N",
 	 "memory budget of the recorder with the collector intel (default 256M)",
 	 offsetof(struct record_values, max_memory_bytes)},
+	{"max-overhead", 0, OPTION_TEXT, "PERCENT",
+	 "limit of what recording costs the program, such as 2%; records less where it costs more",
+	 offsetof(struct record_values, max_overhead)},
 	{"flush-interval", 0, OPTION_SPAN, "SEC",
 	 "maximum age of unwritten data (default 1); a killed recorder loses no more",
 	 offsetof(struct record_values, flush_ns)},
@@ -180,6 +183,22 @@ static int check_recorded(const struct request *request)
 	return 0;
 }
 
+/* "2%", "2 %" or "2". False: not a percentage between 0.1 and 100. */
+static bool parse_overhead(const char *text, double *ret_share)
+{
+	char *end;
+	const double percent = strtod(text, &end);
+
+	if (end == text || strchr("+-xXnNiI", *text))
+		return false;
+	end += strspn(end, " ");
+	end += *end == '%';
+	if (*end || !(percent >= 0.1 && percent <= 100))
+		return false;
+	*ret_share = percent / 100;
+	return true;
+}
+
 static int check_values(const struct request *request)
 {
 	const struct record_values *values = &request->values;
@@ -198,6 +217,10 @@ static int check_values(const struct request *request)
 	if (values->flush_ns < FLUSH_LEAST_NS)
 		return request_refuse(request, "flush-interval",
 				      "at least 100ms, the interval of the recorder");
+	if (values->max_overhead && !parse_overhead(values->max_overhead, &(double){0}))
+		return request_refuse(request, "max-overhead",
+				      "a percentage from 0.1%% to 100%%, such as 2%%, not '%s'",
+				      values->max_overhead);
 	if (!find_stacks_mode(values->stacks))
 		return request_refuse(request, "stacks", "native, python, all or none, not '%s'",
 				      values->stacks);
@@ -606,6 +629,8 @@ int request_fill(struct request *request, pid_t *pids, struct session_options *o
 	options->has_frequency = values->frequency_hz != OPTION_UNSET;
 	options->frequency_hz = (uint32_t)said_or_0(values->frequency_hz);
 	options->preload = values->preload == SWITCH_ON;
+	if (values->max_overhead)
+		parse_overhead(values->max_overhead, &options->max_overhead);
 	options->native_stacks = stacks->native;
 	options->python_stacks = stacks->python;
 	options->command = request->program;

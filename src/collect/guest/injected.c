@@ -548,6 +548,8 @@ int injected_renew(struct injected *injected, uint64_t most_ns, int *ret_fd)
 	injected->round.is_frozen = injected->round.has_more = injected->notes.has_gap = false;
 	injected->region.beat_ns = 0;
 	memset(injected->losses.trouble, 0, sizeof(injected->losses.trouble));
+	injected->left_out = (struct guest_left_out){0};
+	injected->harvest_ticks = 0;
 	injected->attachment = injected->process->attachments++;
 	return make_rings(injected, ret_fd);
 }

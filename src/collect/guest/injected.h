@@ -95,6 +95,13 @@ struct guest_losses {
 	uint64_t since_ns; /* start of the interval of the next loss rows */
 };
 
+/* Launches and calls that the guest counted and did not record (RING_DETAIL_COUNTERS). */
+struct guest_left_out {
+	bool is_off;
+	uint64_t begin_ns, end_ns; /* the present or last interval */
+	uint64_t launches, calls;  /* counts that are written already */
+};
+
 /* A process. Its guests share one row; each attachment of a guest counts its commands anew. */
 struct injected_process {
 	struct event_process row;
@@ -165,6 +172,9 @@ struct injected {
 	struct guest_ids ids;        /* owned */
 	struct pending_rows pending; /* owned */
 	struct guest_losses losses;
+	struct guest_left_out left_out;
+	uint64_t
+		harvest_ticks; /* ticks of the guest's long sections that repeat with each command */
 	struct guest_budget budget;
 	char *exe; /* owned; path of the program */
 	char name[64];
@@ -246,6 +256,18 @@ bool injected_has_given_last(const struct injected *injected);
 
 /* Disables the guest's rings: they are not read any more. */
 void injected_stop(struct injected *injected);
+
+/* ---- how much is recorded (detail.c) ----------------------------------------------------------
+ */
+
+/* Sets enum ring_detail for all calls from now on. */
+void injected_set_detail(struct injected *injected, uint32_t detail, uint64_t now_ns);
+/* Writes loss rows for what was left out since the last call. */
+void injected_count_left_out(struct injected *injected, uint64_t now_ns);
+/* Launches so far, recorded or not. */
+uint64_t injected_launches(const struct injected *injected);
+/* Time of the guest in the program so far, except in long sections that occur once per object. */
+uint64_t injected_guest_ns(const struct injected *injected);
 
 /* ---- losses (losses.c) ------------------------------------------------------------------------
  */

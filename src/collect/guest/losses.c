@@ -251,6 +251,7 @@ void injected_count_losses(struct injected *injected, uint64_t now_ns)
 			injected_put_loss(injected, 0, troubles[i].kind, troubles[i].reason, count,
 					  now_ns);
 	}
+	injected_count_left_out(injected, now_ns);
 	take_facts(injected, now_ns);
 	take_own_time(injected);
 	count_facts(injected, now_ns);

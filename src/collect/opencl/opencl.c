@@ -203,6 +203,7 @@ static const struct guest_way guest_way = {
 	.library = "libOpenCL.so",
 	.calls = OPENCL_ON,
 	.options = guest_options,
+	.leaves_out = true,
 	.untimed = &untimed,
 	.why_unrecorded = opencl_why_unrecorded,
 	.find_obstacle = opencl_obstacle,

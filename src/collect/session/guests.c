@@ -193,6 +193,7 @@ static int welcome_guest(struct session *session, const struct attach_hello *hel
 		session->result->processes++;
 		feed_server_own(&session->feed_server, attached->injected->process->row.id);
 	}
+	session_begin_limit(session, attached);
 	session->guests.count++;
 	if (session->options->any && is_new)
 		session_attach_guest(session, hello->pid, hello->pid_fd);
@@ -220,6 +221,8 @@ static int welcome_guest_again(struct session *session, struct attached *attache
 	const bool has_gap = !injected_has_left(injected);
 	int region_fd = -1, error;
 
+	/* The new region counts from 0 and records everything. */
+	session_end_limit(session, attached);
 	injected->looks = user_quotas_looks(&session->shares, injected->process->row.uid);
 	error = injected_renew(injected, PROCESS_NS, &region_fd);
 	charge_looks(session, injected);
@@ -227,6 +230,7 @@ static int welcome_guest_again(struct session *session, struct attached *attache
 		attached->dead = true;
 		return error;
 	}
+	session_begin_limit(session, attached);
 	if (has_gap && !injected->notes.id)
 		session_note_gap(session, injected);
 	if (attached->connection >= 0)
@@ -369,6 +373,7 @@ void session_end_guest(struct session *session, struct attached *attached)
 	uid_t uid = attached->injected->process->row.uid;
 	struct lookup_budget looks;
 
+	session_end_limit(session, attached);
 	/* The end may be seen before SIGCHLD. The status must be read first, because it goes with
 	 * the last row. */
 	if (attached->dead && attached->injected->pid == session->child.pid)

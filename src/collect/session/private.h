@@ -2,8 +2,8 @@
  *
  * collect/session/private.h - declarations for the files of a session
  *
- * Each file calls only files above it in this list: notes.c, collectors.c, program.c, guests.c,
- * end.c, session.c.
+ * Each file calls only files above it in this list: notes.c, collectors.c, program.c, limits.c,
+ * guests.c, end.c, session.c.
  */
 #pragma once
 
@@ -44,6 +44,8 @@ enum {
 	ANSWER_NS = 500000000 /* for all guests to hand over what their runtimes hold back */
 };
 
+struct session_limit;
+
 struct attached {
 	struct injected *injected; /* owned */
 	int connection;            /* owned; -1 after the guest's farewell */
@@ -53,6 +55,7 @@ struct attached {
 	bool is_leaving;  /* not wanted any more (wants_process); it lives on */
 	bool is_stopped;  /* is_leaving, and its rings are disabled */
 	uint64_t leaving_ns;
+	struct session_limit *limit; /* owned; NULL: its cost is not limited */
 };
 
 /* Reasons why a process was not recorded. The first of each is noted, and their number at the
@@ -101,7 +104,8 @@ struct session_polled {
 struct session_times {
 	uint64_t begin_ns, next_round_ns, next_flush_ns, next_early_flush_ns, next_second_ns,
 		next_look_ns, interval_ns, young_until_ns;
-	uint64_t ahead_ns; /* until the next session_look_ahead */
+	uint64_t limits_ns; /* end of the next window of --max-overhead */
+	uint64_t ahead_ns;  /* until the next session_look_ahead */
 };
 
 struct session {
@@ -193,6 +197,15 @@ int session_start_program(struct session *session, int *ret_exec_error);
 bool session_is_over(const struct session *session, uint64_t now_ns);
 /* Waits after the end of the recording, because duet returns the program's status. */
 void session_wait_for_program(struct session *session);
+
+/* ---- limits.c -------------------------------------------------------------------------------- */
+
+/* With --max-overhead: starts to measure what the recording of this guest costs. */
+void session_begin_limit(struct session *session, struct attached *attached);
+/* Ends the windows that are over, and begins the next ones. */
+void session_step_limits(struct session *session, uint64_t now_ns);
+/* Writes the cost of the last interval. NULL-safe. */
+void session_end_limit(struct session *session, struct attached *attached);
 
 /* ---- guests.c -------------------------------------------------------------------------------- */
 

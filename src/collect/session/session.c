@@ -72,6 +72,8 @@ static uint64_t wait_ns(const struct session *session, uint64_t now_ns)
 		until = now_ns + session->times.interval_ns;
 	if (drain_ns < until)
 		until = drain_ns;
+	if (session->times.limits_ns < until)
+		until = session->times.limits_ns;
 	return until > now_ns ? until - now_ns : 0;
 }
 
@@ -276,6 +278,7 @@ static void run_round(struct session *session)
 	if (reason == WAKE_OTHERS)
 		answer_waiting(session);
 	session_note_turned_away(session);
+	session_step_limits(session, host_clocks_now_ns());
 	most = session_drain_guests(session);
 	if (session->recording.submissions.settle)
 		session->recording.submissions.settle(session->recording.submissions.context);
@@ -398,6 +401,7 @@ static int open_session(struct session *session)
 		session_collects_first(session) ? session->times.begin_ns + FLUSH_NS : UINT64_MAX;
 	session->times.interval_ns = POLL_LEAST_NS;
 	session->times.ahead_ns = UINT64_MAX;
+	session->times.limits_ns = UINT64_MAX;
 	recording_describe_host(&session->recording, session->times.begin_ns, 0);
 	host_clocks_read(session->writer, session->recording.tsc, &session->recording.first_tsc);
 	session->recording.last_tsc = session->recording.first_tsc;

@@ -585,7 +585,8 @@ cl_event *opencl_launch_begin(struct guest_thread *thread, struct opencl_launch 
 	launch->known = opencl_queue(thread, launch->queue);
 	launch->timed =
 		launch->known && (launch->known->flags & QUEUE_TIMED) && !guest_exit_has_begun();
-	launch->stack = guest_stack(thread);
+	/* Programs launch all kernels from one place of their own library or of Python's. */
+	launch->stack = guest_stack_of(thread, launch->site ^ (uint64_t)(uintptr_t)launch->kernel);
 	ring_prefetch(&thread->writer,
 		      sizeof(struct record_launch) + sizeof(struct record_execution));
 	launch->enter = guest_now(thread);

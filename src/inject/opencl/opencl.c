@@ -321,7 +321,7 @@ static void *own_clGetExtensionFunctionAddressForPlatform(cl_platform_id platfor
 #define END_API_TYPE_WAIT(thread)   ((void)0)
 #define END_API_TYPE_SIGNAL(thread) end_call(thread)
 #define ENQUEUE_WITH(number, name, command_kind, parameters, arguments, type, begin, get_result, \
-		     describe)                                                                   \
+		     is_launched, describe)                                                      \
 	static __attribute__((noinline)) type record_##name parameters                           \
 	{                                                                                        \
 		struct guest_thread *thread = guest_enter();                                     \
@@ -332,7 +332,15 @@ static void *own_clGetExtensionFunctionAddressForPlatform(cl_platform_id platfor
 			guest_missed(RING_TROUBLE_NO_RING_LAUNCH);                               \
 			return next.name arguments;                                              \
 		}                                                                                \
+		guest_count_launch(thread);                                                      \
+		if (guest_leaves_out(thread)) {                                                  \
+			returned = next.name arguments;                                          \
+			guest_count_left_out(thread, is_launched);                               \
+			end_call(thread);                                                        \
+			return returned;                                                         \
+		}                                                                                \
 		opencl_launch_init(&launch, number, command_kind);                               \
+		launch.site = (uint64_t)(uintptr_t)__builtin_return_address(0);                  \
 		describe;                                                                        \
 		begin;                                                                           \
 		returned = next.name arguments;                                                  \
@@ -343,17 +351,19 @@ static void *own_clGetExtensionFunctionAddressForPlatform(cl_platform_id platfor
 		return returned;                                                                 \
 	}                                                                                        \
 	GUEST_HOOK(type, name, parameters, arguments, LOOK_NOW_AND_THEN, next.name)
-#define ENQUEUE(number, name, command, parameters, arguments, describe)    \
-	ENQUEUE_WITH(number, name, command, parameters, arguments, cl_int, \
-		     event = opencl_launch_begin(thread, &launch, event), returned, describe)
-#define ENQUEUE_PLAIN(number, name, command, parameters, arguments, describe) \
-	ENQUEUE_WITH(number, name, command, parameters, arguments, cl_int,    \
-		     opencl_launch_begin(thread, &launch, NULL), returned, describe)
-#define ENQUEUE_MAP(number, name, command, parameters, arguments, describe) \
-	ENQUEUE_WITH(number, name, command, parameters, arguments, void *,  \
-		     event = opencl_launch_begin(thread, &launch, event);   \
-		     cl_int local = CL_SUCCESS;                             \
-		     errcode_ret = errcode_ret ? errcode_ret : &local, *errcode_ret, describe)
+#define ENQUEUE(number, name, command, parameters, arguments, describe)             \
+	ENQUEUE_WITH(number, name, command, parameters, arguments, cl_int,          \
+		     event = opencl_launch_begin(thread, &launch, event), returned, \
+		     returned == CL_SUCCESS, describe)
+#define ENQUEUE_PLAIN(number, name, command, parameters, arguments, describe)                      \
+	ENQUEUE_WITH(number, name, command, parameters, arguments, cl_int,                         \
+		     opencl_launch_begin(thread, &launch, NULL), returned, returned == CL_SUCCESS, \
+		     describe)
+#define ENQUEUE_MAP(number, name, command, parameters, arguments, describe)                       \
+	ENQUEUE_WITH(number, name, command, parameters, arguments, void *,                        \
+		     event = opencl_launch_begin(thread, &launch, event);                         \
+		     cl_int local = CL_SUCCESS; errcode_ret = errcode_ret ? errcode_ret : &local, \
+						*errcode_ret, returned != NULL, describe)
 #define PASSED(number, name)
 #define CALLEE_next(name)    next.name
 #define CALLEE_own(name)     own_##name

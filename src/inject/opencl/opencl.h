@@ -95,6 +95,7 @@ uint32_t opencl_new_code(void);
 /* State of one enqueue call while it runs. */
 struct opencl_launch {
 	uint32_t function, command, flags;
+	uint64_t site; /* the same for all launches from one place */
 	cl_command_queue queue;
 	cl_kernel kernel;
 	uint32_t dimensions;

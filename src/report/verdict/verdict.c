@@ -64,6 +64,8 @@ static bool has_lost_states(const struct analysis *analysis)
 	for (size_t i = 0; i < analysis->losses_count; i++) {
 		const struct analysis_loss *loss = &analysis->losses[i];
 
+		if (loss->reason == LOSS_LIMIT)
+			continue;
 		if (loss->kind == EVENT_API || loss->kind == EVENT_LAUNCH ||
 		    (loss->kind == EVENT_SWITCH && loss->reason != LOSS_UNSEEN &&
 		     loss->is_unbounded))

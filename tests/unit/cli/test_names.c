@@ -24,6 +24,8 @@
 #include "analyze/verdict/verdict.h"
 #include "base/array.h"
 #include "base/json_reader.h"
+#include "analyze/cost.h"
+#include "collect/limit/limit.h"
 #include "collect/start/program.h"
 #include "collect/recording.h"
 #include "analyze/compare/comparison.h"
@@ -65,11 +67,14 @@
 	TABLE(flame_class_word)         \
 	TABLE(gate_outcome_name)        \
 	TABLE(gate_part_name)           \
+	TABLE(cost_level_name)          \
+	TABLE(cost_level_text)          \
 	TABLE(gate_quantity_name)       \
 	TABLE(guest_function_name)      \
 	TABLE(import_overhead_name)     \
 	TABLE(iterations_method_name)   \
 	TABLE(json_token_name)          \
+	TABLE(limit_level_name)         \
 	TABLE(match_reason_name)        \
 	TABLE(match_reason_text)        \
 	TABLE(pprof_receiver_name)      \

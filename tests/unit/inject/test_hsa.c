@@ -133,6 +133,11 @@ uint32_t guest_take_stack(struct guest_thread *thread)
 	return 7;
 }
 
+uint32_t guest_sample_stack(struct guest_thread *thread, uint64_t site)
+{
+	return guest_take_stack(thread);
+}
+
 /* Nobody takes one that he has. */
 bool guest_lock(struct guest_lock *lock)
 {

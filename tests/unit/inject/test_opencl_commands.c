@@ -69,6 +69,11 @@ uint32_t guest_take_stack(struct guest_thread *of)
 	return 0;
 }
 
+uint32_t guest_sample_stack(struct guest_thread *of, uint64_t site)
+{
+	return guest_take_stack(of);
+}
+
 void *guest_memory(size_t bytes)
 {
 	return calloc(1, bytes);

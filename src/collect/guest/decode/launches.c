@@ -18,6 +18,11 @@
 #include "collect/processes.h"
 #include "event/record_parts.h"
 
+enum guest_section {
+#define GUEST_SECTION(number, name, text) GUEST_SECTION_##name = (number),
+#include "event/guest_sections.h"
+};
+
 /* Executions wait if their ring is read before the ring that describes their queue or a device of
  * their transfer; these take 32 MiB. */
 enum { MAX_WAITING = 1 << 18 };
@@ -89,10 +94,14 @@ void decode_api(struct injected *injected, struct injected_ring *ring, const str
 		.result = record->result,
 		.type = head->detail >> 16 & 3,
 		.argument = head->size >= RECORD_API_ARGUMENT_BYTES ? record->argument : 0,
-		.stack = stacks_find(&ring->stacks, record->stack),
+		.stack = stacks_find(&ring->stacks, record->stack & ~RECORD_STACK_CARRIED),
 	};
+	row.stack_carried = row.stack && (record->stack & RECORD_STACK_CARRIED);
 	if (row.type > API_TYPE_SIGNAL)
 		return decode_broken(injected);
+	if (row.type == API_TYPE_DUET && (head->detail & 0xffff) == GUEST_SECTION_HARVEST &&
+	    row.end > row.begin)
+		injected->harvest_ticks += row.end - row.begin;
 	if (row.type == API_TYPE_WAIT && row.argument) {
 		struct injected_queue *queue = decode_find_queue(injected, (uint32_t)row.argument);
 
@@ -154,14 +163,20 @@ static void put_dependencies(struct injected *injected, uint32_t thread,
 	}
 }
 
-static uint32_t stack_of(const struct injected_ring *ring, const struct record_launch *record)
+/* The guest's id of the launch's stack, with RECORD_STACK_CARRIED; 0: none. */
+static uint64_t guest_stack_of(const struct record_launch *record)
 {
 	uint32_t before = 2u * record->dimensions + record->wait_count;
 	uint32_t values = (uint32_t)(record->head.size - sizeof(*record)) / 8;
 
 	return record->head.detail >> 24 & RECORD_LAUNCH_STACK && before < values
-		       ? stacks_find(&ring->stacks, record->values[before])
+		       ? record->values[before]
 		       : 0;
+}
+
+static uint32_t stack_of(const struct injected_ring *ring, const struct record_launch *record)
+{
+	return stacks_find(&ring->stacks, guest_stack_of(record) & ~(uint64_t)RECORD_STACK_CARRIED);
 }
 
 /* Returns the launch's stack, extended by kernel frames if a driver call of this thread lies within
@@ -251,6 +266,7 @@ void decode_launch(struct injected *injected, struct injected_ring *ring, const 
 		.handle = record->handle,
 		.stack = launch_stack(injected, ring, record),
 	};
+	row.stack_carried = row.stack && (guest_stack_of(record) & RECORD_STACK_CARRIED);
 	if (row.command >= COMMAND_COUNT)
 		row.command = COMMAND_OTHER;
 	for (uint32_t i = 0; i < row.dimensions; i++) {
@@ -444,8 +460,9 @@ void decode_captured(struct injected *injected, struct injected_ring *ring,
 		graph_nodes_copy(&injected->nodes, record->node, record->original);
 		return;
 	}
-	captured = (struct captured){function_string(injected, ring, head->detail & 0xffff),
-				     stacks_find(&ring->stacks, record->stack)};
+	captured = (struct captured){
+		function_string(injected, ring, head->detail & 0xffff),
+		stacks_find(&ring->stacks, record->stack & ~RECORD_STACK_CARRIED)};
 	graph_nodes_capture(&injected->nodes, record->node, &captured);
 }
 

@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The true slow-down of a program under `duet record --max-overhead`, measured from outside, and duet's own estimate.
+
+    bench/overhead.py [--rounds N] [--seconds S] [--programs 500k,100k,1k] [--limits 1,2,5] [--output FILE]
+
+Each round runs the program plain and once per limit, in random order. The program (tests/programs/paced.c) launches
+writes on the simulated OpenCL driver with arithmetic in between: about 500,000, 100,000 and 1,000 launches per second of
+processor time. A faster loop would wait for the simulated device, which needs 1 us per write, and hide the cost. It prints the wall time of its launches and the processor time of the launching thread.
+A slow-down is the median of the rounds' ratios minus 1; its half-width is half of the 95 % bootstrap interval of that
+median. Above 0.3 points it is inconclusive, and the output says so. On a busy machine only the processor time is
+conclusive.
+"""
+import argparse
+import json
+import os
+import random
+import statistics
+import subprocess
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+WORK_US = {"500k": 1.8, "100k": 9.5, "1k": 1000.0}  # arithmetic before each launch
+WIDE = 0.003  # half-width from which on a slow-down is inconclusive
+BOOTSTRAPS = 2000
+
+
+def run(command, environment):
+    result = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True)
+    return {name: int(value) for name, value in (line.split() for line in result.stdout.decode().splitlines())}
+
+
+def calibrate(paced, environment, work_us, seconds):
+    """Arguments of paced for about that long: the count of launches and the rounds of arithmetic."""
+    rounds_per_us = 200000 / (min(run([paced, "1", "0", "1", "200000"], environment)["cpu"] for _ in range(5)) / 1000)
+    rounds = round(work_us * rounds_per_us)
+    trial = 20000 if work_us < 100 else 200
+    each_ns = min(run([paced, str(trial), "0", "1", str(rounds)], environment)["cpu"] for _ in range(3)) / trial
+    return [str(round(seconds * 1e9 / each_ns)), "0", "1", str(rounds)], 1e9 / each_ns
+
+
+def interval(ratios, seed=1):
+    """Median - 1 and half of its 95 % bootstrap interval."""
+    chance = random.Random(seed)
+    medians = sorted(statistics.median(chance.choices(ratios, k=len(ratios))) for _ in range(BOOTSTRAPS))
+    low, high = medians[int(BOOTSTRAPS * 0.025)], medians[int(BOOTSTRAPS * 0.975)]
+    return statistics.median(ratios) - 1, (high - low) / 2
+
+
+def estimate(duet, trace):
+    """duet's own estimate: ratio and half-width, or its own time; the levels in seconds."""
+    document = json.loads(subprocess.run([duet, "report", "--json", trace], stdout=subprocess.PIPE,
+                                         stderr=subprocess.DEVNULL, check=False).stdout)
+    measured = document["cost"]["measured"][0]
+    return {"ratio": measured.get("ratio"), "half_width": measured.get("half_width"), "own_ratio": measured.get("own_ratio"),
+            "levels_s": {name: round(ns / 1e9, 2) for name, ns in measured["levels_ns"].items() if ns},
+            "left_out": document["cost"]["left_out_launches"]}
+
+
+def measure(options, name, folder):
+    paced = os.path.join(options.build, "tests", "programs", "paced")
+    duet = os.path.join(options.build, "duet")
+    environment = {**os.environ, "OCL_ICD_VENDORS": os.path.join(options.build, "sim")}
+    arguments, rate = calibrate(paced, environment, WORK_US[name], options.seconds)
+    limits = [float(limit) for limit in options.limits.split(",")]
+    times = {limit: [] for limit in (None, *limits)}
+    estimates = {limit: [] for limit in limits}
+    for turn in range(options.rounds):
+        order = list(times)
+        random.Random(turn).shuffle(order)
+        for limit in order:
+            trace = os.path.join(folder, "overhead.duet")
+            command = [paced, *arguments]
+            if limit is not None:
+                command = [duet, "record", "--collect", "opencl", "--max-overhead", f"{limit}%", "-o", trace, "--", *command]
+            times[limit].append(run(command, environment))
+            if limit is not None and turn % 10 == 0:
+                estimates[limit].append(estimate(duet, trace))
+    rows = []
+    for limit in limits:
+        row = {"program": name, "launches_per_second": round(rate), "limit": limit / 100, "pairs": options.rounds,
+               "seconds": options.seconds}
+        for key in ("elapsed", "cpu"):
+            slow_down, half_width = interval([with_duet[key] / plain[key]
+                                              for with_duet, plain in zip(times[limit], times[None])])
+            row[key] = {"slow_down": round(slow_down, 5), "half_width": round(half_width, 5),
+                        "is_conclusive": half_width <= WIDE,
+                        "holds": slow_down <= limit / 100 + 0.005 if half_width <= WIDE else None}
+        row["estimates"] = estimates[limit]
+        rows.append(row)
+        print(json.dumps({key: value for key, value in row.items() if key != "estimates"}), flush=True)
+    return rows
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--build", default=os.path.join(ROOT, "build"))
+    parser.add_argument("--rounds", type=int, default=200)
+    parser.add_argument("--seconds", type=float, default=2)
+    parser.add_argument("--programs", default="500k,100k,1k")
+    parser.add_argument("--limits", default="1,2,5")
+    parser.add_argument("--output")
+    options = parser.parse_args()
+    rows = []
+    with tempfile.TemporaryDirectory(prefix="bench.") as folder:
+        for name in options.programs.split(","):
+            rows += measure(options, name, folder)
+    if options.output:
+        with open(options.output, "w", encoding="utf-8") as file:
+            json.dump(rows, file, indent=1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * collect/session/limits.c - applies --max-overhead to each guest
+ *
+ * Runs in:  the recorder; one thread
+ * Gets:     counts of launches and duet's own time from guests
+ * Gives:    the level at which each guest records; the measured cost as counters of its process
+ * Owns:     a limit for each guest, and the ids of its series
+ * Fails:    without memory the guest is recorded without a limit, and a note says so
+ * Why:      The rules are in collect/limit, which is pure. This file connects them to shared memory
+ *           and to the trace.
+ */
+#include "collect/session/private.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "collect/host_clocks.h"
+#include "collect/limit/limit.h"
+
+enum limit_series { LIMIT_LEVEL, LIMIT_COST, LIMIT_ERROR, LIMIT_OWN, LIMIT_SERIES };
+
+/* docs/design/overhead.md describes them; analyze/cost.c reads them. */
+static const struct {
+	const char *metric, *unit;
+} limit_series[LIMIT_SERIES] = {
+	[LIMIT_LEVEL] = {"duet.detail_level", "level"},
+	[LIMIT_COST] = {"duet.overhead", "ppm"},
+	[LIMIT_ERROR] = {"duet.overhead.error", "ppm"},
+	[LIMIT_OWN] = {"duet.overhead.own", "ppm"},
+};
+
+struct session_limit {
+	struct limit limit;
+	uint64_t due_ns;
+	uint64_t level_ns[LIMIT_LEVELS]; /* time at each level */
+	uint32_t steps;
+	uint32_t series[LIMIT_SERIES]; /* ids in the trace; 0: not described yet */
+	bool is_unmeasured;            /* for some time only by duet's own time */
+	enum limit_level level;        /* in the last result */
+};
+
+static uint32_t detail_of(const struct limit *limit)
+{
+	const enum limit_level level = limit_now(limit);
+
+	switch (level) {
+	case LIMIT_STACKS:
+		return RING_DETAIL_ALL;
+	case LIMIT_COUNTERS:
+		return RING_DETAIL_COUNTERS;
+	case LIMIT_SPANS:
+		return RING_DETAIL_SPANS;
+	default:
+		return RING_DETAIL_SAMPLED | limit_every(level) << RING_DETAIL_SHIFT;
+	}
+}
+
+void session_begin_limit(struct session *session, struct attached *attached)
+{
+	const struct session_options *options = session->options;
+	struct injected *injected = attached->injected;
+	const uint64_t now_ns = host_clocks_now_ns();
+	const struct guest_way *way = NULL;
+	struct limit_options about = {
+		.max = options->max_overhead,
+		.has_stacks = options->native_stacks || options->python_stacks,
+		.seed = (uint32_t)now_ns,
+	};
+
+	for (size_t i = 0; i < collectors_count && !way; i++)
+		if (collectors[i]->name == injected->kind.collector)
+			way = collectors[i]->way;
+	if (!(options->max_overhead > 0) || !way || !way->runtime)
+		return;
+	about.can_leave_out = way->leaves_out;
+	attached->limit = calloc(1, sizeof(*attached->limit));
+	if (!attached->limit) {
+		session_note(session, COLLECTOR_PARTIAL,
+			     "--max-overhead is not applied to a process: out of memory");
+		return;
+	}
+	limit_init(&attached->limit->limit, &about, now_ns);
+	session->times.limits_ns = now_ns;
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+static uint32_t get_series(struct session *session, struct attached *attached,
+			   enum limit_series which, uint64_t begin_ns)
+{
+	struct recording *recording = &session->recording;
+	uint32_t *id = &attached->limit->series[which];
+	struct event_series row;
+
+	if (*id)
+		return *id;
+	*id = ++recording->last_series;
+	row = (struct event_series){
+		.id = *id,
+		.metric_string = recording_string(recording, limit_series[which].metric),
+		.unit_string = recording_string(recording, limit_series[which].unit),
+		.source_string = recording_string(recording, "duet itself"),
+		.instance_string = recording_string(recording, attached->injected->kind.collector),
+		.type = SERIES_LEVEL,
+		.process = attached->injected->process->row.id,
+		.begin_ns = begin_ns,
+	};
+	recording->kept_bytes += ENTITY_BYTES;
+	trace_writer_entity(recording->writer, EVENT_SERIES, &row);
+	return *id;
+}
+
+static void put_value(struct session *session, struct attached *attached, enum limit_series which,
+		      const struct limit_result *result, double value)
+{
+	const struct trace_source source = {attached->injected->process->row.id, CLOCK_ID_MONOTONIC,
+					    CLOCK_ID_MONOTONIC};
+	const struct event_counter row = {
+		.begin = result->begin_ns,
+		.end = result->end_ns,
+		.value = (int64_t)(value < 0 ? value - 0.5 : value + 0.5),
+		.series = get_series(session, attached, which, result->begin_ns),
+	};
+
+	trace_writer_row(session->writer, EVENT_COUNTER, &source, &row);
+}
+
+static void put_result(struct session *session, struct attached *attached,
+		       const struct limit_result *result)
+{
+	struct session_limit *own = attached->limit;
+	const double cost_ppm = result->cost * 1e6;
+
+	own->steps += own->level != result->level;
+	own->level = result->level;
+	own->level_ns[result->level] += result->end_ns - result->begin_ns;
+	put_value(session, attached, LIMIT_LEVEL, result, result->level);
+	if (result->method == LIMIT_BY_WINDOWS) {
+		put_value(session, attached, LIMIT_COST, result, cost_ppm);
+		put_value(session, attached, LIMIT_ERROR, result, result->half_width * 1e6);
+	} else if (result->method == LIMIT_BY_OWN_TIME) {
+		own->is_unmeasured = true;
+		put_value(session, attached, LIMIT_OWN, result, cost_ppm);
+	}
+}
+
+/* ---- steps ----------------------------------------------------------------------------------- */
+
+/* The recorder slows a program down only as far as it takes processors from it. So its time counts
+ * as a part of all processors. */
+static uint64_t recorder_ns(void)
+{
+	const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+	struct timespec cpu = {0};
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
+	return ((uint64_t)cpu.tv_sec * SECOND_NS + (uint64_t)cpu.tv_nsec) /
+	       (uint64_t)(processors > 0 ? processors : 1);
+}
+
+static void step_limit(struct session *session, struct attached *attached, uint64_t now_ns)
+{
+	struct session_limit *own = attached->limit;
+	struct injected *injected = attached->injected;
+	struct limit_reading reading = {
+		.launches = injected_launches(injected),
+		.guest_ns = injected_guest_ns(injected),
+	};
+	struct limit_result result;
+
+	/* The program may have overwritten its counts. */
+	if (reading.launches < own->limit.last.launches)
+		reading.launches = own->limit.last.launches;
+	if (reading.guest_ns < own->limit.last.guest_ns)
+		reading.guest_ns = own->limit.last.guest_ns;
+	reading.own_ns = reading.guest_ns + recorder_ns();
+	reading.now_ns = host_clocks_now_ns();
+	own->due_ns = limit_step(&own->limit, &reading);
+	injected_set_detail(injected, detail_of(&own->limit), now_ns);
+	while (limit_take(&own->limit, &result))
+		put_result(session, attached, &result);
+}
+
+void session_step_limits(struct session *session, uint64_t now_ns)
+{
+	uint64_t next_ns = UINT64_MAX;
+
+	if (now_ns < session->times.limits_ns)
+		return;
+	for (size_t i = 0; i < session->guests.count; i++) {
+		struct attached *attached = &session->guests.all[i];
+
+		if (!attached->limit || attached->dead || !attached->injected->region.shared)
+			continue;
+		if (now_ns >= attached->limit->due_ns)
+			step_limit(session, attached, host_clocks_now_ns());
+		if (attached->limit->due_ns < next_ns)
+			next_ns = attached->limit->due_ns;
+	}
+	session->times.limits_ns = next_ns;
+}
+
+/* ---- the end --------------------------------------------------------------------------------- */
+
+static void note_levels(struct session *session, const struct attached *attached)
+{
+	const struct session_limit *own = attached->limit;
+	const struct injected *injected = attached->injected;
+	const enum limit_level top = own->limit.options.has_stacks ? LIMIT_STACKS : LIMIT_SPANS;
+	uint64_t all_ns = 0;
+	char text[400];
+	int length;
+
+	for (int i = 0; i < LIMIT_LEVELS; i++)
+		all_ns += own->level_ns[i];
+	if (own->level_ns[top] == all_ns)
+		return;
+	length = snprintf(text, sizeof(text), "process %u (%s): to hold --max-overhead %g %%,",
+			  injected->process->row.pid, injected->name,
+			  session->options->max_overhead * 100);
+	for (int i = 0; i < LIMIT_LEVELS && length < (int)sizeof(text); i++)
+		if (own->level_ns[i])
+			length += snprintf(text + length, sizeof(text) - (size_t)length,
+					   " %.1f s with %s,", (double)own->level_ns[i] / 1e9,
+					   limit_level_name((enum limit_level)i));
+	if (length < (int)sizeof(text))
+		text[length - 1] = '\0'; /* the last comma */
+	recording_note(&session->recording, injected->kind.collector, COLLECTOR_PARTIAL,
+		       injected->process->row.id, text);
+}
+
+void session_end_limit(struct session *session, struct attached *attached)
+{
+	struct session_limit *own = attached->limit;
+	const uint64_t now_ns = host_clocks_now_ns();
+	struct limit_result result;
+
+	if (!own)
+		return;
+	if (attached->injected->region.shared)
+		injected_count_left_out(attached->injected, now_ns);
+	limit_end(&own->limit, now_ns);
+	while (limit_take(&own->limit, &result))
+		put_result(session, attached, &result);
+	note_levels(session, attached);
+	for (int i = 0; i < LIMIT_SERIES; i++)
+		if (own->series[i])
+			trace_writer_end_entity(session->writer, EVENT_SERIES, own->series[i],
+						now_ns);
+	free(own);
+	attached->limit = NULL;
+}
