@@ -281,11 +281,11 @@ static void free_feed(struct feed *feed)
 	free(feed);
 }
 
-static int connect_to(unsigned int number, pid_t *ret_pid)
+static int connect_to(uid_t uid, unsigned int number, pid_t *ret_pid)
 {
 	struct sockaddr_un address;
 	char name[64];
-	int length = snprintf(name, sizeof(name), FEED_NAME, (unsigned)geteuid(), number);
+	int length = snprintf(name, sizeof(name), FEED_NAME, (unsigned)uid, number);
 	socklen_t size = session_address(name, (size_t)length, &address);
 	struct ucred peer = {0};
 	socklen_t peer_size = sizeof(peer);
@@ -296,7 +296,7 @@ static int connect_to(unsigned int number, pid_t *ret_pid)
 	/* any user can take an abstract name */
 	if (connect(fd, (struct sockaddr *)&address, size) == 0 &&
 	    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &peer_size) == 0 &&
-	    (peer.uid == geteuid() || peer.uid == 0)) {
+	    (peer.uid == uid || peer.uid == 0)) {
 		*ret_pid = peer.pid;
 		return fd;
 	}
@@ -321,7 +321,7 @@ static void add_feed(struct feeds *feeds, unsigned int number)
 		return;
 	feed->feeds = feeds;
 	feed->number = number;
-	feed->connection = connect_to(number, &feed->pid);
+	feed->connection = connect_to(feeds->options.uid, number, &feed->pid);
 	options.context = feed;
 	if (feed->connection < 0 || feed->pid == getpid() ||
 	    trace_copy_new(feeds->recording->writer, &options, &feed->copy) ||

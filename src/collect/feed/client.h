@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "collect/recording.h"
 
@@ -19,6 +20,7 @@ struct feeds_options {
 	/* Called for each process that is taken over. */
 	void (*on_process)(void *context, uint32_t pid);
 	void *context;
+	uid_t uid;               /* whose recorders are looked for */
 	unsigned int own_number; /* number of our own server's name; 0: none */
 };
 

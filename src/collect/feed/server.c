@@ -28,11 +28,11 @@
 #define FOLLOWED_FLUSH_NS   UINT64_C(200000000)
 #define FOLLOWED_SEGMENT_NS UINT64_C(1000000000)
 
-static int listen_at(unsigned int number)
+static int listen_at(uid_t uid, unsigned int number)
 {
 	struct sockaddr_un address;
 	char name[64];
-	int length = snprintf(name, sizeof(name), FEED_NAME, (unsigned)geteuid(), number);
+	int length = snprintf(name, sizeof(name), FEED_NAME, (unsigned)uid, number);
 	socklen_t size = session_address(name, (size_t)length, &address);
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
@@ -46,9 +46,9 @@ static int listen_at(unsigned int number)
 
 void feed_server_open(struct feed_server *server)
 {
-	*server = (struct feed_server){.listener = -1};
+	*server = (struct feed_server){.listener = -1, .uid = geteuid()};
 	while (server->listener < 0 && server->number < FEED_NAMES)
-		server->listener = listen_at(++server->number);
+		server->listener = listen_at(server->uid, ++server->number);
 }
 
 void feed_server_close(struct feed_server *server)
@@ -87,15 +87,15 @@ static bool send_welcome(int client, int file)
 	return sendmsg(client, &message, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)sizeof(welcome);
 }
 
-/* The file holds data of all processes that are recorded here, so only who could read it anyway
- * gets it. */
-static bool is_trusted(int client)
+/* The file holds data of all processes that are recorded here. Only users who can read it by its
+ * name get it. */
+static bool is_trusted(const struct feed_server *server, int client)
 {
 	struct ucred peer;
 	socklen_t size = sizeof(peer);
 
 	return getsockopt(client, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
-	       (peer.uid == geteuid() || peer.uid == 0);
+	       (peer.uid == server->uid || peer.uid == 0);
 }
 
 static bool greet_client(const struct feed_server *server, int client,
@@ -115,9 +115,12 @@ static void take_clients(struct feed_server *server, const struct trace_writer *
 {
 	int client;
 
-	while ((client = accept4(server->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >=
-	       0) {
-		if (server->clients_count < FEED_CLIENTS && is_trusted(client) &&
+	/* A stranger that connects again and again must not hold the recorder. */
+	for (int i = 0; i < FEED_CLIENTS; i++) {
+		client = accept4(server->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		if (client < 0)
+			break;
+		if (server->clients_count < FEED_CLIENTS && is_trusted(server, client) &&
 		    greet_client(server, client, writer)) {
 			server->clients[server->clients_count++] = client;
 			continue;

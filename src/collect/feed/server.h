@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/array.h"
 #include "trace/writer.h"
@@ -15,6 +16,7 @@ enum { FEED_CLIENTS = 16 };
 
 struct feed_server {
 	int listener;              /* owned; -1: not open */
+	uid_t uid;            /* of its name: the recorder's user when it opened it */
 	unsigned int number;       /* its name has this number */
 	int clients[FEED_CLIENTS]; /* owned connections */
 	size_t clients_count;

@@ -241,12 +241,15 @@ void attach_init(struct attach *attach)
 
 enum { ANY_NAME_BYTES = 64 };
 
-static const char *any_name(char name[ANY_NAME_BYTES], unsigned int number)
+static const char *any_name(const struct attach *attach, char name[ANY_NAME_BYTES],
+			    unsigned int number)
 {
+	const unsigned int uid = (unsigned int)attach->opener;
+
 	if (number == 1)
-		snprintf(name, ANY_NAME_BYTES, SESSION_ANY, (unsigned)geteuid());
+		snprintf(name, ANY_NAME_BYTES, SESSION_ANY, uid);
 	else
-		snprintf(name, ANY_NAME_BYTES, SESSION_ANY_FURTHER, (unsigned)geteuid(), number);
+		snprintf(name, ANY_NAME_BYTES, SESSION_ANY_FURTHER, uid, number);
 	return name;
 }
 
@@ -254,7 +257,7 @@ static void open_any(struct attach *attach, unsigned int number)
 {
 	char name[ANY_NAME_BYTES];
 
-	attach->listeners[2] = open_at(any_name(name, number), false);
+	attach->listeners[2] = open_at(any_name(attach, name, number), false);
 	attach->any_number = attach->listeners[2] < 0 ? 0 : number;
 }
 
@@ -263,7 +266,7 @@ void attach_move_up(struct attach *attach)
 	char name[ANY_NAME_BYTES];
 
 	for (unsigned int number = 1; number < attach->any_number; number++) {
-		int fd = open_at(any_name(name, number), true);
+		int fd = open_at(any_name(attach, name, number), true);
 
 		if (fd < 0)
 			continue;
@@ -282,6 +285,7 @@ int attach_open(struct attach *attach, bool any, uid_t owner, gid_t group)
 
 	attach_init(attach);
 	attach->uid = owner;
+	attach->opener = geteuid();
 	if (getrlimit(RLIMIT_NOFILE, &descriptors) == 0 && descriptors.rlim_cur < INT32_MAX)
 		attach->max_descriptors = (int)descriptors.rlim_cur;
 	attach->listeners[0] = listen_at_path(attach, owner, group);
@@ -296,8 +300,9 @@ int attach_open(struct attach *attach, bool any, uid_t owner, gid_t group)
 		open_any(attach, number);
 		if (attach->listeners[2] != -EADDRINUSE)
 			break;
-		peer = holder_of(any_name(name, number));
-		if (number == SESSION_ANY_NAMES || !peer.pid || peer.uid != geteuid())
+		peer = holder_of(any_name(attach, name, number));
+		/* A recorder that starts at this moment does not answer yet. */
+		if (number == SESSION_ANY_NAMES || (peer.pid && peer.uid != attach->opener))
 			return name_taken(name);
 	}
 	if (attach->listeners[2] < 0)
@@ -381,8 +386,8 @@ static bool is_welcome(const struct attach *attach, const struct ucred *peer)
 {
 	/* The abstract name is visible to every user. Only root's machine-wide recorder accepts all
 	 * users. */
-	return peer->uid == attach->uid || peer->uid == geteuid() ||
-	       (geteuid() == 0 && attach->listeners[2] >= 0);
+	return peer->uid == attach->uid || peer->uid == attach->opener ||
+	       (attach->opener == 0 && attach->listeners[2] >= 0);
 }
 
 static bool check_user(struct attach *attach, const struct ucred *peer)

@@ -28,6 +28,8 @@ struct attach {
 	char addresses[256]; /* value of the variable DUET_SESSION */
 	/* Programs of this user are recorded; root's machine-wide recorder records all users. */
 	uid_t uid;
+	/* The recorder's user when it opened the sockets; an agent changes its user later. */
+	uid_t opener;
 	int max_descriptors;     /* limit of this process (RLIMIT_NOFILE) */
 	bool is_resting;         /* no descriptor is left; connections wait until attach_resume */
 	unsigned int any_number; /* machine-wide name: 1 to SESSION_ANY_NAMES; 0: none */

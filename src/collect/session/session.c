@@ -350,6 +350,7 @@ static void open_feeds(struct session *session)
 	const struct feeds_options feeds = {
 		.wants = wants_process,
 		.on_process = sample_process,
+		.uid = session->attach.opener,
 		.context = session,
 		.own_number = session->feed_server.listener < 0 ? 0 : session->feed_server.number};
 
