@@ -530,7 +530,8 @@ static bool is_segment_full(const struct trace_writer *writer)
 int writer_settle(struct trace_writer *writer, uint64_t before, int error)
 {
 	uint64_t most = writer->options.max_bytes;
-	bool is_tight = most && (error == -EFBIG || writer->file.size - writer->file.hole_bytes > most / 8 * 7);
+	bool is_tight = most && (error == -EFBIG ||
+				 writer->file.size - writer->file.hole_bytes > most / 8 * 7);
 	int ended = is_tight || is_segment_full(writer) ? segment_end(writer) : 0;
 
 	shorten_step(writer, is_tight ? UINT64_MAX : COPY_FACTOR * (writer->stats.bytes - before));

@@ -173,8 +173,8 @@ struct injected {
 	struct pending_rows pending; /* owned */
 	struct guest_losses losses;
 	struct guest_left_out left_out;
-	uint64_t
-		harvest_ticks; /* ticks of the guest's long sections that repeat with each command */
+	uint64_t harvest_ticks; /* ticks of the guest's long sections that repeat with each command
+				 */
 	struct guest_budget budget;
 	char *exe; /* owned; path of the program */
 	char name[64];

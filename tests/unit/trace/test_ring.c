@@ -51,6 +51,38 @@ TEST(dropped_segments_become_a_hole)
 	unlink(path);
 }
 
+/* The limit is that of the disk space. The offsets only grow. */
+TEST(the_size_of_a_ring_has_a_limit)
+{
+	const struct trace_writer_options options = {
+		.max_bytes = (uint64_t)4 << 20, .segment_ns = SECOND / 2, .is_ring = true};
+	struct recording recording;
+	struct found found;
+	struct stat status;
+	uint64_t now = SECOND, most = 0;
+	char path[64];
+
+	make_path(path);
+	begin(&recording, path, &options);
+	for (int i = 0; i < 600; i++, now += SECOND / 10) {
+		add_rows(&recording, 2500, now);
+		CHECK_EQUAL(trace_writer_flush_all(recording.writer, now), 0);
+		REQUIRE(stat(path, &status) == 0);
+		if ((uint64_t)status.st_blocks * 512 > most)
+			most = (uint64_t)status.st_blocks * 512;
+	}
+	printf("# %lld bytes, at most %llu on the disk\n", (long long)status.st_size,
+	       (unsigned long long)most);
+	CHECK((uint64_t)status.st_size > 4 * options.max_bytes);
+	CHECK(most <= options.max_bytes);
+	check_file(path, &recording, &found);
+	CHECK_EQUAL(found.last + 1, recording.next);
+	/* a segment is at most 1/16 of the limit, and no segment ends because of the hole */
+	CHECK(found.segments <= 20);
+	CHECK_EQUAL(trace_writer_close(recording.writer, now), 0);
+	unlink(path);
+}
+
 /* Each cut begins where the last one ended: together they have every row once. */
 TEST(cuts_follow_each_other)
 {
@@ -212,6 +244,7 @@ TEST(bytes_that_are_no_trace)
 int main(void)
 {
 	RUN(dropped_segments_become_a_hole);
+	RUN(the_size_of_a_ring_has_a_limit);
 	RUN(cuts_follow_each_other);
 	RUN(a_slow_cut_keeps_its_segments);
 	RUN(a_moving_file_cannot_be_cut);
