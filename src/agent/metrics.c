@@ -8,7 +8,7 @@
  * Owns:     nothing
  * Fails:    with an exit status and a message; the agent starts it again
  * Why:      an endpoint that hangs, or a long analysis, must not stop the recorder. The process
- *           reads one file, so it keeps no rights
+ *           reads one file and answers the network, so it keeps one right: to reach that file
  */
 #include "agent/metrics.h"
 
@@ -67,7 +67,7 @@ static int enter_user(const struct agent_settings *settings)
 	if (!error)
 		error = agent_user_prepare(&user);
 	if (!error)
-		error = agent_user_enter(&user);
+		error = agent_user_enter_reader(&user);
 	/* The kernel clears it when the user changes. */
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	return error;
