@@ -24,8 +24,8 @@ enum { OWN_STREAMS_MAX = 4, OWN_ROLES = 2 };
 struct own_process {
 	const char *role; /* "recorder", "endpoints"; NULL: none */
 	uint64_t cpu_ns, resident_bytes;
-	pid_t pid;         /* of the last reading */
-	uint64_t ended_ns; /* part of cpu_ns: of processes before this pid */
+	pid_t pid;         /* at the last reading */
+	uint64_t ended_ns; /* part of cpu_ns, by processes before this pid */
 };
 
 struct own_stream {
