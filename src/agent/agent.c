@@ -39,6 +39,7 @@
 enum {
 	GRACE_S = 20,       /* for a child that was asked to end */
 	SILENT_S = 30,      /* a recorder without a beat for this time hangs */
+	START_S = 300,      /* the same before its first beat: it may copy a ring that was left */
 	RECYCLE_S = 60,     /* least time between two replacements for memory */
 	RECENT_SECONDS = 60 /* interval of the recent CPU time */
 };
@@ -245,8 +246,9 @@ static bool is_silent(const struct agent *agent, uint64_t now_ns)
 	const struct agent_child *recorder = &agent->children[SERVICE_RECORDER];
 	const uint64_t beat_ns = STATUS_GET(agent->status->beat_ns);
 	const uint64_t since_ns = beat_ns > recorder->started_ns ? beat_ns : recorder->started_ns;
+	const uint64_t limit_s = STATUS_GET(agent->status->is_ready) ? SILENT_S : START_S;
 
-	return recorder->pid && now_ns > since_ns && now_ns - since_ns > SILENT_S * SECOND_NS;
+	return recorder->pid && now_ns > since_ns && now_ns - since_ns > limit_s * SECOND_NS;
 }
 
 /* Without a beat systemd gets no message either, in case that a new recorder hangs too. */
@@ -258,7 +260,9 @@ static void watch_recorder(struct agent *agent, uint64_t now_ns)
 		notify_send("WATCHDOG=1");
 		return;
 	}
-	complain(agent, "recorder: did not answer for 30 s and is killed; a new one starts");
+	complain(agent,
+		 "recorder: did not answer for 30 s, or for 300 s at its start, and is killed; a "
+		 "new one starts");
 	kill(recorder->pid, SIGKILL);
 }
 

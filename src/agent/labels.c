@@ -395,7 +395,8 @@ static void read_pod_folder(const struct label_cache *cache, struct labels *labe
 		closedir(folder);
 }
 
-/* Kubelet's own folder has a pod's host name in the first line with its name: "IP NAME". */
+/* Kubelet's own folder has a pod's host name in the first line with its name: "IP NAME". Names that
+ * the pod's author chose (HostAliases) follow. */
 static void read_pod_hosts(const struct label_cache *cache, struct labels *labels)
 {
 	char path[PATH_MAX + 128], line[256], address[64], name[LABEL_NAME];
@@ -408,7 +409,7 @@ static void read_pod_hosts(const struct label_cache *cache, struct labels *label
 	if (fd < 0 || !(file = fdopen(fd, "re")))
 		return;
 	take_fd(&fd);
-	while (fgets(line, sizeof(line), file))
+	while (!labels->pod[0] && fgets(line, sizeof(line), file) && !strstr(line, "HostAliases"))
 		if (line[0] != '#' && sscanf(line, "%63s %127s", address, name) == 2 &&
 		    strcmp(name, "localhost") != 0 && strncmp(name, "ip6-", 4) != 0)
 			copy_label(name, strlen(name), labels->pod, sizeof(labels->pod));

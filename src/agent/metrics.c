@@ -8,7 +8,7 @@
  * Owns:     nothing
  * Fails:    with an exit status and a message; the agent starts it again
  * Why:      an endpoint that hangs, or a long analysis, must not stop the recorder. The process
- *           reads one file, so it keeps no rights
+ *           reads one file and answers the network, so it keeps one right: to reach that file
  */
 #include "agent/metrics.h"
 
@@ -59,6 +59,17 @@ static bool read_spool(void *context, struct endpoints_spool *ret_spool)
 	return true;
 }
 
+/* A new recorder has another pid; 0: none runs. */
+static pid_t read_recorder_pid(void *context)
+{
+	return STATUS_GET(((const struct metrics_context *)context)->status->recorder_pid);
+}
+
+static uint64_t read_beat(void *context)
+{
+	return STATUS_GET(((const struct metrics_context *)context)->status->beat_ns);
+}
+
 static int enter_user(const struct agent_settings *settings)
 {
 	struct agent_user user = {0};
@@ -67,7 +78,7 @@ static int enter_user(const struct agent_settings *settings)
 	if (!error)
 		error = agent_user_prepare(&user);
 	if (!error)
-		error = agent_user_enter(&user);
+		error = agent_user_enter_reader(&user);
 	/* The kernel clears it when the user changes. */
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	return error;
@@ -79,7 +90,8 @@ int metrics_run(const struct agent_setup *setup, const struct agent_status *stat
 	struct metrics_context context = {status, hooks};
 	const struct endpoints_hooks endpoints = {.version = hooks->version,
 						  .lag_ns = LAG_NS,
-						  .recorder_pid = STATUS_GET(status->recorder_pid),
+						  .read_recorder_pid = read_recorder_pid,
+						  .read_beat = read_beat,
 						  .read_spool = read_spool,
 						  .on_message = on_message,
 						  .context = &context};

@@ -7,12 +7,15 @@
  * Gives:    whether a process is recorded now, and its observed and recorded time
  * Owns:     one entry per process, at most MAX_PROCESSES
  * Fails:    never; a process beyond the limit, or without memory, is not recorded and counted
+ *
  * Why:      the interval begins with the first look at the process, not with the hour: otherwise
- * all processes of a machine would be recorded at the same time
+ *           all processes of a machine would be recorded at the same time
  */
 #include "agent/policy.h"
 
 #include <stdlib.h>
+
+#include "base/cleanup.h"
 
 enum { MAX_PROCESSES = 4096 };
 #define HOUR_NS (UINT64_C(3600) * 1000000000)
@@ -126,14 +129,19 @@ bool policy_find_times(const struct policy *policy, uint32_t pid, uint64_t start
 	return true;
 }
 
+bool policy_is_full(const struct policy *policy)
+{
+	return policy->by_pid.count >= MAX_PROCESSES;
+}
+
+/* In two passes, because the map must not change while it is walked. */
 void policy_forget(struct policy *policy, bool (*is_alive)(uint32_t pid, uint64_t start_ticks))
 {
-	uint64_t gone[64], pid, value;
+	auto_free uint64_t *gone = calloc(policy->by_pid.count + 1, sizeof(*gone));
+	uint64_t pid, value;
 	size_t cursor = 0, count = 0;
 
-	/* A part per call, because the map must not change while it is walked. */
-	while (count < sizeof(gone) / sizeof(gone[0]) &&
-	       hash_map_next(&policy->by_pid, &cursor, &pid, &value)) {
+	while (gone && hash_map_next(&policy->by_pid, &cursor, &pid, &value)) {
 		const struct policy_process *process = (void *)(uintptr_t)value;
 
 		if (!is_alive((uint32_t)pid, process->start_ticks))

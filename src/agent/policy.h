@@ -32,6 +32,9 @@ struct policy {
 void policy_init(struct policy *policy, const struct policy_options *options);
 void policy_fini(struct policy *policy); /* NULL-safe */
 
+/* No further process can be recorded before policy_forget. */
+bool policy_is_full(const struct policy *policy);
+
 /* Whether a process is to be recorded now. start_ticks distinguishes processes with one pid.
  * is_recorded: it is being recorded. Call it at each hello of the process and each second. */
 bool policy_wants(struct policy *policy, uint32_t pid, uint64_t start_ticks, bool is_recorded,

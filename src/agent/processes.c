@@ -30,6 +30,8 @@ enum { MAX_PROC_BYTES = 1 << 16 };
 
 /* A part of less than a second is not worth a mark. */
 #define MARKED_NS UINT64_C(1000000000)
+/* Between two looks for ended processes while the policy is full. */
+#define FULL_NS   UINT64_C(10000000000)
 
 int agent_processes_init(struct agent_processes *processes, const struct agent_settings *settings,
 			 struct agent_status *status)
@@ -115,6 +117,22 @@ static bool is_accepted(struct agent_processes *processes, uint32_t pid, uint32_
 	return !filter->rules_count || agent_filter_accepts(filter, &subject);
 }
 
+/* A full policy looks for ended processes at once, but seldom: it reads a file for each. */
+static bool is_sampled(struct agent_processes *processes, uint32_t pid, bool is_recorded)
+{
+	struct policy *policy = &processes->policy;
+	const uint64_t now_ns = host_clocks_now_ns(), refused = policy->refused;
+	bool is_wanted;
+
+	if (policy_is_full(policy) && now_ns >= processes->next_forget_ns) {
+		processes->next_forget_ns = now_ns + FULL_NS;
+		agent_processes_forget(processes);
+	}
+	is_wanted = policy_wants(policy, pid, proc_start_ticks(pid), is_recorded, now_ns);
+	STATUS_ADD(processes->status->counts.refused_full, policy->refused - refused);
+	return is_wanted;
+}
+
 /* ---- callbacks ------------------------------------------------------------------------------- */
 
 bool agent_processes_want(void *context, pid_t pid, uid_t uid, bool is_recorded)
@@ -125,8 +143,7 @@ bool agent_processes_want(void *context, pid_t pid, uid_t uid, bool is_recorded)
 	bool is_wanted = is_recorded || is_accepted(processes, number, uid);
 
 	if (is_wanted && processes->settings->sample_ns)
-		is_wanted = policy_wants(&processes->policy, number, proc_start_ticks(number),
-					 is_recorded, host_clocks_now_ns());
+		is_wanted = is_sampled(processes, number, is_recorded);
 	if (!is_wanted && !is_recorded)
 		STATUS_ADD(processes->status->counts.refused, 1);
 	return is_wanted;

@@ -25,6 +25,7 @@ struct agent_processes {
 	struct agent_status *status;           /* borrowed */
 	struct label_cache *labels;            /* owned */
 	struct policy policy;                  /* owned */
+	uint64_t next_forget_ns;               /* when the full policy forgets again */
 	struct agent_user_name users[AGENT_USERS];
 };
 

@@ -30,6 +30,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/number.h"
 #include "trace/tail.h"
 #include "trace/writer.h"
 
@@ -71,8 +72,7 @@ static void show_spool(struct recorder *recorder)
 	const struct spool_counts *counts = &spool->counts;
 	const struct agent_spool_state state = {.bytes = spool->bytes,
 						.files = spool->files_count,
-						.ring_bytes =
-							spool_total_bytes(spool) - spool->bytes,
+						.ring_bytes = spool_ring_bytes(spool),
 						.next_sequence = spool->next_sequence,
 						.added = counts->added,
 						.added_bytes = counts->added_bytes,
@@ -126,7 +126,8 @@ static int save_ring(struct recorder *recorder, uint64_t cut_ns, const char *pat
 
 static int add_ring(struct recorder *recorder, uint64_t cut_ns, bool is_copied)
 {
-	auto_free char *path = spool_begin(recorder->spool, 0);
+	const uint64_t bytes = is_copied ? spool_ring_bytes(recorder->spool) : 0;
+	auto_free char *path = spool_begin(recorder->spool, bytes);
 	int error = path ? save_ring(recorder, cut_ns, path, is_copied)
 			 : error_set(-ENOMEM, "spool: out of memory");
 
@@ -134,11 +135,16 @@ static int add_ring(struct recorder *recorder, uint64_t cut_ns, bool is_copied)
 }
 
 /* Makes a file of what the ring has and no file yet. The newest recording is worth more than the
- * oldest one, but not more than a full disk leaves. */
+ * oldest one, but not more than a full disk leaves. The ring becomes the file where a copy would
+ * exceed the limit. Not all file systems can do that. */
 static void save_rest(struct recorder *recorder, uint64_t cut_ns)
 {
-	int error = add_ring(recorder, cut_ns, true);
+	int error = add_ring(recorder, cut_ns, spool_has_room_for_copy(recorder->spool));
 
+	if (error == -EOPNOTSUPP) {
+		error_clear();
+		error = add_ring(recorder, cut_ns, true);
+	}
 	while (error && spool_retry(recorder->spool, error)) {
 		error_clear();
 		error = add_ring(recorder, cut_ns, true);
@@ -171,12 +177,27 @@ static void save_left_ring(struct recorder *recorder)
 
 /* ---- cuts ------------------------------------------------------------------------------------ */
 
+/* The ring keeps the present segment and the one before it, or half of the disk's share. */
+static uint64_t ring_limit(const struct agent_settings *settings)
+{
+	const uint64_t wanted = AGENT_RING_SEGMENTS * 2 * settings->segment_bytes;
+	const uint64_t share = settings->max_disk_bytes / 2;
+
+	return settings->max_disk_bytes && share < wanted ? share : wanted;
+}
+
+/* A quarter of a small ring is due too, so that the ring still has a segment when it is copied. */
+static uint64_t due_bytes(const struct agent_settings *settings)
+{
+	return smaller(settings->segment_bytes, ring_limit(settings) / 4);
+}
+
 static bool is_due(const struct recorder *recorder, const struct trace_writer_stats *stats,
 		   uint64_t now_ns)
 {
 	return now_ns >= recorder->not_before_ns &&
 	       (now_ns - recorder->next.from_ns >= recorder->settings->segment_ns ||
-		stats->bytes - recorder->cut_bytes >= recorder->settings->segment_bytes);
+		stats->bytes - recorder->cut_bytes >= due_bytes(recorder->settings));
 }
 
 /* The time up to now is in a file, or given up. */
@@ -230,6 +251,9 @@ static void continue_cut(struct recorder *recorder, uint64_t now_ns, uint64_t by
 	if (!result)
 		return;
 	recorder->cutting = NULL;
+	/* the ring was full, and dropped segments before this cut began */
+	if (result > 0 && cut.from_ns > recorder->next.from_ns)
+		spool_skip(recorder->spool, cut.from_ns - recorder->next.from_ns);
 	if (result > 0)
 		result = spool_commit(recorder->spool);
 	if (result)
@@ -247,9 +271,10 @@ static bool enter_user(struct recorder *recorder)
 
 	recorder->has_entered = true;
 	/* A collector may have given up this right already; the ring then stays root's, and is
-	 * read. */
+	 * read. The folder is the user's, who could have put a link there. */
 	if (recorder->user.is_set)
-		(void)!chown(recorder->ring, recorder->user.uid, recorder->user.gid);
+		(void)!fchownat(recorder->spool->folder, SPOOL_RING, recorder->user.uid,
+				recorder->user.gid, AT_SYMLINK_NOFOLLOW);
 	error = agent_user_enter(&recorder->user);
 	/* The kernel clears it when the user changes. */
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -298,15 +323,6 @@ static void on_warning(void *context, const char *text)
 	struct recorder *recorder = context;
 
 	agent_errors_add(&recorder->status->recorder_errors, text);
-}
-
-/* The ring keeps the present segment and the one before it, or half of the disk's share. */
-static uint64_t ring_limit(const struct agent_settings *settings)
-{
-	const uint64_t wanted = AGENT_RING_SEGMENTS * 2 * settings->segment_bytes;
-	const uint64_t share = settings->max_disk_bytes / 2;
-
-	return settings->max_disk_bytes && share < wanted ? share : wanted;
 }
 
 static int open_recorder(struct recorder *recorder, const struct agent_setup *setup)

@@ -432,7 +432,7 @@ static void drop_oldest(struct spool *spool)
 	memmove(spool->files, spool->files + 1, spool->files_count * sizeof(*spool->files));
 }
 
-static uint64_t ring_bytes(const struct spool *spool)
+uint64_t spool_ring_bytes(const struct spool *spool)
 {
 	struct stat status;
 
@@ -443,13 +443,19 @@ static uint64_t ring_bytes(const struct spool *spool)
 
 uint64_t spool_total_bytes(const struct spool *spool)
 {
-	return spool->bytes + ring_bytes(spool);
+	return spool->bytes + spool_ring_bytes(spool);
+}
+
+bool spool_has_room_for_copy(const struct spool *spool)
+{
+	return !spool->options.max_bytes ||
+	       spool->bytes + 2 * spool_ring_bytes(spool) <= spool->options.max_bytes;
 }
 
 /* Drops the oldest files until `more` bytes fit. */
 static void make_room(struct spool *spool, uint64_t more)
 {
-	const uint64_t ring = ring_bytes(spool);
+	const uint64_t ring = spool_ring_bytes(spool);
 	const uint64_t kept = ring > spool->options.ring_bytes ? ring : spool->options.ring_bytes;
 
 	while (spool->options.max_bytes && spool->files_count &&

@@ -92,8 +92,11 @@ void spool_trim(struct spool *spool);
 /* Path of the ring, freed by the caller; NULL: no memory. */
 char *spool_ring_path(const struct spool *spool);
 
-/* Bytes of files and of the ring, as the disk counts them. */
+/* Bytes of the ring, and of files and ring, as the disk counts them. */
+uint64_t spool_ring_bytes(const struct spool *spool);
 uint64_t spool_total_bytes(const struct spool *spool);
+/* Whether a copy of the ring fits beside it, with no file dropped. */
+bool spool_has_room_for_copy(const struct spool *spool);
 
 /* CLOCK_BOOTTIME, by which ages are measured: setting the machine's clock does not change it. */
 int64_t spool_now_ns(void);

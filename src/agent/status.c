@@ -69,6 +69,35 @@ static bool lock_file(int fd)
 	return false;
 }
 
+/* An agent that ends removes its file, perhaps while this one waits for the lock. */
+static bool is_at(int fd, const char *path)
+{
+	struct stat opened, found;
+
+	return fstat(fd, &opened) == 0 && lstat(path, &found) == 0 &&
+	       opened.st_dev == found.st_dev && opened.st_ino == found.st_ino;
+}
+
+static int open_locked(const char *path, int *ret_fd)
+{
+	for (int i = 0; i < LOCK_LOOKS; i++) {
+		auto_close int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+
+		if (fd < 0)
+			return error_set(-errno, "'%s': create: %s", path, strerror(errno));
+		if (!lock_file(fd))
+			break;
+		if (!is_at(fd, path))
+			continue;
+		*ret_fd = take_fd(&fd);
+		return 0;
+	}
+	return error_set(-EBUSY,
+			 "'%s': another agent runs; stop it, or give this one a runtime "
+			 "folder and a spool of its own",
+			 path);
+}
+
 int agent_status_create(const char *runtime, struct agent_status **ret_status, int *ret_fd)
 {
 	auto_free char *path = status_path(runtime);
@@ -80,15 +109,9 @@ int agent_status_create(const char *runtime, struct agent_status **ret_status, i
 	if (mkdir(runtime, 0755) && errno != EEXIST)
 		return error_set(-errno, "runtime folder '%s': create: %s", runtime,
 				 strerror(errno));
-	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
-	if (fd < 0)
-		return error_set(-errno, "'%s': create: %s", path, strerror(errno));
-	if (!lock_file(fd))
-		return error_set(-EBUSY,
-				 "'%s': another agent runs; stop it, or give this one a runtime "
-				 "folder and a spool of its own",
-				 path);
-	error = map_file(fd, path, ret_status);
+	error = open_locked(path, &fd);
+	if (!error)
+		error = map_file(fd, path, ret_status);
 	if (!error)
 		*ret_fd = take_fd(&fd);
 	return error;

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #define AGENT_STATUS_MAGIC   UINT64_C(0x3174736147747564) /* "dutGast1" */
-#define AGENT_STATUS_VERSION 1
+#define AGENT_STATUS_VERSION 2
 #define AGENT_STATUS_NAME    "status"
 
 enum { AGENT_ERRORS = 8, AGENT_ERROR_TEXT = 240, AGENT_VERSION_TEXT = 32, AGENT_PATH_TEXT = 512 };
@@ -27,8 +27,9 @@ struct agent_errors {
 
 /* Totals since the agent's start, over all recorders. Only the recorder writes them. */
 struct agent_counts {
-	uint64_t processes; /* that were recorded */
-	uint64_t refused;   /* hellos that the filters or the sampling refused */
+	uint64_t processes;    /* that were recorded */
+	uint64_t refused;      /* hellos that the filters or the sampling refused */
+	uint64_t refused_full; /* a part of refused: the sampling had too many processes */
 	uint64_t rows;
 };
 

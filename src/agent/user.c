@@ -62,17 +62,26 @@ int agent_user_prepare(const struct agent_user *user)
 	return 0;
 }
 
-int agent_user_enter(const struct agent_user *user)
+static int enter_saved(const struct agent_user *user)
 {
-	int error = 0;
+	int error = user->is_set ? rights_enter_saved_user() : 0;
 
-	if (user->is_set || geteuid() == 0)
-		rights_keep_agent(user->keeps_events);
-	if (user->is_set)
-		error = rights_enter_saved_user();
 	if (error)
 		return error_set(error, "user: become user %u: %s", (unsigned)user->uid,
 				 strerror(-error));
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	return 0;
+}
+
+int agent_user_enter(const struct agent_user *user)
+{
+	if (user->is_set || geteuid() == 0)
+		rights_keep_agent(user->keeps_events);
+	return enter_saved(user);
+}
+
+int agent_user_enter_reader(const struct agent_user *user)
+{
+	rights_keep_reading();
+	return enter_saved(user);
 }

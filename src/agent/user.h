@@ -25,3 +25,5 @@ int agent_user_prepare(const struct agent_user *user);
  * more. Samplers change themselves (collect/counter/sampler.c). Errors: -errno with the error
  * chain. */
 int agent_user_enter(const struct agent_user *user);
+/* The same for a process that only reads files: it keeps no other capability. */
+int agent_user_enter_reader(const struct agent_user *user);

@@ -6,9 +6,9 @@
  * Gets:     the command line, a configuration file
  * Gives:    a spool of recordings; the status on stdout
  * Owns:     nothing
- * Fails:    with status 1 if the agent cannot start, or if none runs; 2 for wrong usage and
- * mistakes in the configuration Why:      messages go to stderr as they are: a service manager adds
- * the time
+ * Fails:    with status 1 if the agent cannot start, or if none runs; with status 2 for wrong usage
+ *           and mistakes in the configuration
+ * Why:      messages go to stderr as they are: a service manager adds the time
  */
 #include <errno.h>
 #include <stddef.h>

@@ -4,11 +4,12 @@
  *
  * Runs in:  our own process; `answer` in the library's thread
  * Gets:     requests of GET and HEAD
- * Gives:    the replies of `answer`; 405 for other methods
+ * Gives:    the replies of `answer`; 405 for other methods; a request with a body is cut off
  * Owns:     the loaded library, its daemon, the socket
- * Fails:    -ENOENT if the library is missing; -errno of the socket; -EIO if the library cannot
- * start Why not linked: libmicrohttpd loads GnuTLS, and with it nine libraries, which every start
- * of duet would pay for. Only an agent with a configured endpoint needs them.
+ * Fails:    -ENOENT if the library is missing; -errno of the socket; -EIO if it cannot start
+ *
+ * Why not linked: libmicrohttpd loads GnuTLS, and with it nine libraries, which every start of duet
+ *           would pay for. Only an agent with a configured endpoint needs them.
  */
 #include "net/http_server.h"
 
@@ -88,7 +89,7 @@ static enum MHD_Result send_reply(const struct http_server *server,
 	return result;
 }
 
-/* The library calls it once for the head of a request, and again when the body is read. */
+/* The library calls it once for the head of a request, for each part of a body, and at the end. */
 static enum MHD_Result on_request(void *context, struct MHD_Connection *connection, const char *url,
 				  const char *method, const char *version, const char *upload,
 				  size_t *upload_size, void **state)
@@ -108,10 +109,9 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
 		*state = server; /* any pointer: the head was seen */
 		return MHD_YES;
 	}
-	if (*upload_size) {
-		*upload_size = 0;
-		return MHD_YES;
-	}
+	/* A body could last for hours; MHD_NO closes the connection. */
+	if (*upload_size)
+		return MHD_NO;
 	request.accept = server->library.lookup_connection_value(connection, MHD_HEADER_KIND,
 								 MHD_HTTP_HEADER_ACCEPT);
 	if (!request.accept)
@@ -130,7 +130,8 @@ static int start_daemon(struct http_server *server)
 	server->daemon = server->library.start_daemon(
 		MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_AUTO, 0, NULL, NULL, on_request, server,
 		MHD_OPTION_LISTEN_SOCKET, server->fd, MHD_OPTION_CONNECTION_LIMIT,
-		(unsigned int)HTTP_CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
+		(unsigned int)HTTP_CONNECTIONS_MAX, MHD_OPTION_PER_IP_CONNECTION_LIMIT,
+		(unsigned int)HTTP_CONNECTIONS_PER_IP, MHD_OPTION_CONNECTION_TIMEOUT,
 		(unsigned int)HTTP_SILENT_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)16384,
 		MHD_OPTION_END);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);

@@ -2,15 +2,16 @@
  *
  * net/http_server.h - answer GET requests with texts
  *
- * The server has one thread of its own, which calls `answer`. It reads no bodies, keeps at most
- * HTTP_CONNECTIONS_MAX connections and closes a silent one after HTTP_SILENT_S.
+ * The server has one thread of its own, which calls `answer`. It reads no bodies. It keeps at most
+ * HTTP_CONNECTIONS_MAX connections, HTTP_CONNECTIONS_PER_IP from one address, and closes a silent
+ * one after HTTP_SILENT_S.
  */
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
-enum { HTTP_CONNECTIONS_MAX = 32, HTTP_SILENT_S = 10 };
+enum { HTTP_CONNECTIONS_MAX = 32, HTTP_CONNECTIONS_PER_IP = 16, HTTP_SILENT_S = 10 };
 
 struct http_server;
 

@@ -321,31 +321,61 @@ with t.case("metrics of the recorded programs, served while they are recorded, a
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
     agent = Agent("metrics", 'segment_time: "2s"', 'collect: ["opencl"] prometheus { listen: "127.0.0.1:9464" }').start()
 
-    def metric(name):
+    def metric(name, port=9464):
         """The sum over the rows of a metric; None: there is no answer."""
         try:
-            with urllib.request.urlopen("http://127.0.0.1:9464/metrics", timeout=5) as answer:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as answer:
                 lines = answer.read().decode().splitlines()
         except OSError:
             return None
         return sum(float(line.rsplit(" ", 1)[1]) for line in lines if line.startswith(name))
 
-    def wait_metric(name, value):
+    def wait_metric(name, value, port=9464):
         end = time.monotonic() + LIMIT
-        while time.monotonic() < end and metric(name) != value:
+        while time.monotonic() < end and metric(name, port) != value:
             time.sleep(0.1)
-        t.equal(metric(name), value, name)
+        t.equal(metric(name, port), value, name)
 
     wait_metric("duet_spool_limit_bytes", 2**30)
+    with open(f"/proc/{agent.running.pid}/task/{agent.running.pid}/children", encoding="ascii") as file:
+        others = {int(pid) for pid in file.read().split()} - {agent.status()["recorder"]["pid"]}
+    t.equal(len(others), 1, "processes beside the recorder")
+    with open(f"/proc/{others.pop()}/status", encoding="ascii") as file:
+        facts = dict(line.rstrip("\n").split(":\t", 1) for line in file if ":\t" in line)
+    t.equal(facts["Name"], "metrics", "its name")
+    t.equal(int(facts["CapPrm"], 16) & ~(1 << 2), 0, f"it may only read files: {facts['CapPrm']}")
+    t.equal(facts["NoNewPrivs"], "1", "no new rights")
     work(50)
     wait_metric("duet_device_launches_total", 50 * PER_STEP)
     wait_metric("duet_process_launches_total", 50 * PER_STEP)
-    agent.write('segment_time: "3s"', 'collect: ["opencl"] prometheus { listen: "127.0.0.1:9465" }')
+    agent.write('segment_time: "3s" user: "nobody"', 'collect: ["opencl"] prometheus { listen: "127.0.0.1:9465" }')
     agent.running.kill(signal.SIGHUP)
     end = time.monotonic() + LIMIT
     while time.monotonic() < end and metric("duet_build_info") is not None:
         time.sleep(0.1)
     t.equal(metric("duet_build_info"), None, "the old address is left")
+
+    def health():
+        try:
+            with urllib.request.urlopen("http://127.0.0.1:9465/healthz", timeout=5) as answer:
+                return answer.status
+        except OSError as error:
+            return getattr(error, "code", None)
+
+    def wait_health(status):
+        end = time.monotonic() + LIMIT
+        while time.monotonic() < end and health() != status:
+            time.sleep(0.1)
+        t.equal(health(), status, "health")
+
+    wait_health(200)
+    recorder = agent.status()["recorder"]["pid"]
+    os.kill(recorder, signal.SIGSTOP)
+    wait_health(503)
+    os.kill(recorder, signal.SIGCONT)
+    wait_health(200)
+    work(30)
+    wait_metric("duet_device_launches_total", 30 * PER_STEP, 9465)
     agent.stop()
 
 t.end()

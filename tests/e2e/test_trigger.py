@@ -191,6 +191,28 @@ with t.case("kernels, a maximum of files, a minimum distance"):
     t.true("firings within 300.0 ms of another one" in text(result.stderr), f"counted: {text(result.stderr)}")
     t.true("after 2 files" in text(result.stderr), f"counted: {text(result.stderr)}")
 
+with t.case("a file that cannot be written does not count; a command has no limit of the watcher's"):
+    t.wanted()
+    missing, ran = t.path("missing"), t.path("limit")
+    running = Running([DUET, "record", "-o", t.path("failed.duet"), "--trigger", "signal USR1", "--trigger-max", "1",
+                       "--trigger-output", os.path.join(missing, "%n.duet"), "--trigger-after", "0.1",
+                       "--trigger-run", f"ulimit -d > {ran}", "--", *loop(4000, 500, 20000, 0, t.path("times"))])
+    running.program_pid("slow_iteration")
+    time.sleep(0.5)
+    running.kill(signal.SIGUSR1)
+    time.sleep(0.7)
+    os.mkdir(missing)
+    running.kill(signal.SIGUSR1)
+    result = running.finish()
+    t.equal(result.status, 0, f"status: {text(result.stderr)}")
+    t.equal(text(result.stderr).count("not written: "), 1, f"the first file: {text(result.stderr)}")
+    t.equal(os.listdir(missing), ["2.duet"], "the second file")
+    end = time.monotonic() + 20
+    while not (os.path.exists(ran) and os.path.getsize(ran)) and time.monotonic() < end:
+        time.sleep(0.05)
+    with open(ran, encoding="ascii") as file:
+        t.equal(file.read(), text(run(["sh", "-c", "ulimit -d"]).stdout), "limit of the command's data")
+
 with t.case("triggers of a configuration file, and mistakes"):
     t.wanted()
     config, output, times = t.path("site.textproto"), t.path("config.duet"), t.path("times")

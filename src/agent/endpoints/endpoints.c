@@ -28,12 +28,13 @@
 #include "agent/endpoints/totals.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/number.h"
 #include "event/event.h"
 #include "live/snapshot.h"
 #include "net/http_server.h"
 
 enum { NS_PER_S = 1000000000, NS_PER_MS = 1000000 };
-/* /healthz fails when the newest counted time is older. */
+/* /healthz fails when the newest counted time, or the recorder's last sign, is older. */
 #define STALE_NS UINT64_C(15000000000)
 
 struct endpoints {
@@ -45,8 +46,10 @@ struct endpoints {
 	struct feed feed;
 	struct http_server *server;
 	struct streams *streams;
-	uint64_t cursor_ns; /* under the lock: CLOCK_MONOTONIC up to which all is counted */
-	bool has_reported;  /* that a read failed */
+	/* CLOCK_MONOTONIC up to which all is counted or skipped, and the end of the last interval
+	 * that was not skipped; both under the lock. */
+	uint64_t cursor_ns, counted_ns;
+	bool has_reported; /* that a read failed */
 };
 
 static uint64_t clock_ns(clockid_t clock)
@@ -65,11 +68,16 @@ static void report(const struct endpoints *endpoints, const char *text)
 
 /* ---- answers ---- */
 
-static uint64_t behind_ns(const struct endpoints *endpoints)
+static uint64_t age_ns(uint64_t then_ns)
 {
 	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
 
-	return now_ns > endpoints->cursor_ns ? now_ns - endpoints->cursor_ns : 0;
+	return now_ns > then_ns ? now_ns - then_ns : 0;
+}
+
+static uint64_t behind_ns(const struct endpoints *endpoints)
+{
+	return age_ns(endpoints->cursor_ns);
 }
 
 static void answer_metrics(struct endpoints *endpoints, const char *accept,
@@ -77,12 +85,14 @@ static void answer_metrics(struct endpoints *endpoints, const char *accept,
 {
 	struct prometheus text = {.format = prometheus_choose(accept)};
 	struct metric_visitor visitor = prometheus_visitor(&text);
+	struct own own;
 
 	pthread_mutex_lock(&endpoints->lock);
-	endpoints->own.behind_ns = behind_ns(endpoints);
-	streams_read(endpoints->streams, &endpoints->own);
+	own = endpoints->own;
+	own.behind_ns = behind_ns(endpoints);
+	streams_read(endpoints->streams, &own);
 	totals_visit(endpoints->totals, &visitor);
-	own_visit(&endpoints->own, &visitor);
+	own_visit(&own, &visitor);
 	pthread_mutex_unlock(&endpoints->lock);
 	prometheus_end(&text);
 	reply->size = text.text.length;
@@ -92,14 +102,25 @@ static void answer_metrics(struct endpoints *endpoints, const char *accept,
 	string_builder_fini(&text.text);
 }
 
+/* Time without a recorder, and time that was skipped, is not healthy, although the cursor goes on.
+ */
+static uint64_t unwell_ns(struct endpoints *endpoints)
+{
+	const struct endpoints_hooks *hooks = endpoints->hooks;
+	uint64_t silent_ns = hooks->read_beat ? age_ns(hooks->read_beat(hooks->context)) : 0;
+	uint64_t uncounted_ns;
+
+	pthread_mutex_lock(&endpoints->lock);
+	uncounted_ns = age_ns(endpoints->counted_ns);
+	pthread_mutex_unlock(&endpoints->lock);
+	return larger(silent_ns, uncounted_ns);
+}
+
 static void answer_health(struct endpoints *endpoints, struct http_reply *reply)
 {
 	struct string_builder text = {0};
-	uint64_t behind;
+	const uint64_t behind = unwell_ns(endpoints);
 
-	pthread_mutex_lock(&endpoints->lock);
-	behind = behind_ns(endpoints);
-	pthread_mutex_unlock(&endpoints->lock);
 	string_builder_appendf(&text, "%s\nbehind_seconds %.3f\n",
 			       behind < STALE_NS ? "ok" : "behind", (double)behind / NS_PER_S);
 	reply->size = text.length;
@@ -157,6 +178,8 @@ static void count_interval(struct endpoints *endpoints, struct feed_interval *in
 	for (size_t i = 0; i < interval->losses_count; i++)
 		totals_add_loss(endpoints->totals, &interval->losses[i]);
 	endpoints->cursor_ns = interval->end_ns;
+	if (interval->state != TOTALS_SKIPPED)
+		endpoints->counted_ns = interval->end_ns;
 	pthread_mutex_unlock(&endpoints->lock);
 	live_snapshot_free(snapshot);
 	free(interval->losses);
@@ -166,12 +189,14 @@ static void read_own(struct endpoints *endpoints, uint64_t spent_ns)
 {
 	const struct endpoints_hooks *hooks = endpoints->hooks;
 	struct own *own = &endpoints->own;
+	const pid_t recorder = hooks->read_recorder_pid ? hooks->read_recorder_pid(hooks->context)
+							: hooks->recorder_pid;
 
 	pthread_mutex_lock(&endpoints->lock);
 	own->analysis_ns += spent_ns;
 	own_read_process(getpid(), &own->processes[0]);
-	if (hooks->recorder_pid)
-		own_read_process(hooks->recorder_pid, &own->processes[1]);
+	if (recorder)
+		own_read_process(recorder, &own->processes[1]);
 	if (hooks->read_spool)
 		own->has_spool = hooks->read_spool(hooks->context, &own->spool);
 	own->behind_ns = behind_ns(endpoints);
@@ -228,7 +253,7 @@ static int start_all(struct endpoints *endpoints)
 
 	endpoints->own =
 		(struct own){.start_ns = begin_ns + offset_ns, .processes[0].role = "endpoints"};
-	if (endpoints->hooks->recorder_pid)
+	if (endpoints->hooks->recorder_pid || endpoints->hooks->read_recorder_pid)
 		endpoints->own.processes[1].role = "recorder";
 	if (!error)
 		error = streams_new(endpoints->options, endpoints->hooks, begin_ns,
@@ -281,6 +306,7 @@ int endpoints_run(const struct endpoints_options *options, const struct endpoint
 	auto_close int signal_fd = open_signals();
 	int error;
 
+	endpoints.counted_ns = endpoints.cursor_ns;
 	pthread_mutex_init(&endpoints.lock, NULL);
 	feed_init(&endpoints.feed, path, endpoints.cursor_ns, hooks->lag_ns);
 	error = start_all(&endpoints);

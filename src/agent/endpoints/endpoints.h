@@ -12,7 +12,7 @@
 #include "agent/endpoints/own.h"
 
 /* Values and callbacks from the caller. All callbacks may be NULL; on_message is called in
- * several threads. */
+ * several threads, read_beat in that of the server. */
 struct endpoints_hooks {
 	const char *version; /* duet's */
 	uint64_t begin_ns;   /* CLOCK_MONOTONIC from which data are counted; 0: from now on */
@@ -23,6 +23,10 @@ struct endpoints_hooks {
 	uint64_t profile_memory; /* limit of the process that makes a profile; 0: 256 MiB */
 	pid_t recorder_pid;      /* its cost is shown; 0: not known */
 	bool ends_with_file;     /* return when the recording has ended */
+	/* Instead of recorder_pid, of a recorder that may be replaced; 0: none runs now. */
+	pid_t (*read_recorder_pid)(void *context);
+	/* CLOCK_MONOTONIC of the recorder's last sign of life, for /healthz. */
+	uint64_t (*read_beat)(void *context);
 	bool (*read_spool)(void *context, struct endpoints_spool *ret_spool);
 	void (*on_listen)(void *context, uint16_t port);
 	void (*on_message)(void *context, const char *text);

@@ -125,12 +125,14 @@ static struct label_row *add_row(struct label_table *table, const struct label_k
 
 	if (copy_texts(table, key, &row))
 		return NULL;
-	if (array_append(table->rows, table->capacity, table->count, row) ||
-	    hash_map_put(&table->index, key->hash, table->count - 1)) {
+	/* The row counts only after both have worked. */
+	if (array_grow(table->rows, table->capacity, table->count + 1) ||
+	    hash_map_put(&table->index, key->hash, table->count)) {
 		free(row.texts[0]);
 		error_no_memory();
 		return NULL;
 	}
+	table->rows[table->count++] = row;
 	table->others_count += is_other;
 	return &table->rows[table->count - 1];
 }

@@ -200,6 +200,12 @@ static const struct field fields[] = {
 	{"pprof.timeout_s", set_seconds, MEMBER(pprof.timeout_ns)},
 };
 
+/* A header or a URL may hold a password, and a message may end in a log. */
+static bool is_secret(const struct field *field)
+{
+	return field->set == set_header || field->set == set_url;
+}
+
 static int read_field(struct endpoints_options *options, const struct config *config,
 		      const struct field *field, const char *path)
 {
@@ -210,6 +216,10 @@ static int read_field(struct endpoints_options *options, const struct config *co
 		const char *expected =
 			field->set((char *)options + field->member, value->text, &error);
 
+		if (expected && is_secret(field))
+			return error_set(-EINVAL, "%s:%u:%u: '%s' takes %s", path,
+					 value->place.line, value->place.column, field->path,
+					 expected);
 		if (expected)
 			return error_set(-EINVAL, "%s:%u:%u: '%s' takes %s, not '%s'", path,
 					 value->place.line, value->place.column, field->path,

@@ -4,9 +4,11 @@
  *
  * Runs in:  our own process, the agent's child for endpoints
  * Gets:     families and points
- * Gives:    an ExportMetricsServiceRequest, whose fields are those of MetricsData
- * (proto/otlp.proto) Owns:     the message Fails:    the message keeps -ENOMEM Why cumulative: a
- * push that was dropped costs a point of the series and no part of the sum.
+ * Gives:    an ExportMetricsServiceRequest; its fields are those of MetricsData in proto/otlp.proto
+ * Owns:     the message
+ * Fails:    the message keeps -ENOMEM
+ *
+ * Why cumulative: a push that was dropped costs a point of the series and no part of the sum.
  */
 #include "agent/endpoints/otlp_metrics.h"
 

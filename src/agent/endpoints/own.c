@@ -42,7 +42,11 @@ bool own_read_process(pid_t pid, struct own_process *process)
 			     " %" SCNu64 " %" SCNu64 " %*d %*d %*d %*d %*u %*u %ld",
 			     &user, &system, &children_user, &children_system, &pages) != 5)
 		return false;
-	process->cpu_ns = (user + system + children_user + children_system) * tick_ns;
+	if (process->pid != pid)
+		process->ended_ns = process->cpu_ns;
+	process->pid = pid;
+	process->cpu_ns =
+		process->ended_ns + (user + system + children_user + children_system) * tick_ns;
 	process->resident_bytes = (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
 	return true;
 }

@@ -24,6 +24,8 @@ enum { OWN_STREAMS_MAX = 4, OWN_ROLES = 2 };
 struct own_process {
 	const char *role; /* "recorder", "endpoints"; NULL: none */
 	uint64_t cpu_ns, resident_bytes;
+	pid_t pid;         /* at the last reading */
+	uint64_t ended_ns; /* part of cpu_ns, by processes before this pid */
 };
 
 struct own_stream {
@@ -44,8 +46,7 @@ struct own {
 };
 
 /* Reads the processor time of a process, with its ended children, and its memory; false: it is
- * gone.
- */
+ * gone. The time of a process with another pid is added to that of the process before. */
 bool own_read_process(pid_t pid, struct own_process *process);
 
 void own_visit(const struct own *own, const struct metric_visitor *visitor);

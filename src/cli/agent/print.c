@@ -126,6 +126,9 @@ static void print_recorded(const struct agent_status *status)
 	if (counts->refused)
 		printf("; %" PRIu64 " requests of programs refused by filters or sampling",
 		       counts->refused);
+	if (counts->refused_full)
+		printf(", %" PRIu64 " of them because the sampling has too many processes",
+		       counts->refused_full);
 	printf("\nrecorder   %" PRIu64 " restarts, %" PRIu64 " replaced for memory, %" PRIu64
 	       " reloads, %" PRIu64 " reloads refused\n",
 	       status->recorder_restarts, status->recorder_recycles, status->reloads,
@@ -201,6 +204,7 @@ static void write_recorder(const struct agent_status *status, struct json_writer
 	json_pair_u64(json, "reloads_refused", status->reloads_refused);
 	json_pair_u64(json, "processes", status->counts.processes);
 	json_pair_u64(json, "refused", status->counts.refused);
+	json_pair_u64(json, "refused_full", status->counts.refused_full);
 	json_pair_u64(json, "rows", status->counts.rows);
 	json_object_end(json);
 }

@@ -39,8 +39,9 @@ enum {
 /* Older rows than --keep in the ring, for the time until a firing is known. */
 #define RESERVE_NS UINT64_C(3000000000)
 
-/* A handler has no context. Bits 1 << signal. */
-static volatile sig_atomic_t received_signals;
+/* A handler has no context. Bits 1 << signal; atomic, so that no signal is lost while they are
+ * taken. */
+static int received_signals;
 
 struct triggers {
 	struct triggers_options options;
@@ -52,8 +53,10 @@ struct triggers {
 	size_t pending_count;
 	struct trace_cutting *cutting; /* NULL: none */
 	char *path;                    /* owned; name of the copy */
-	uint64_t last_ns;              /* the last firing that is written; 0: none */
-	unsigned int files;            /* written or pending */
+	uint64_t last_ns;              /* the last firing that is written or pending; 0: none */
+	uint64_t written_ns;           /* the last firing that is written; 0: none */
+	unsigned int files;            /* written, pending or failed */
+	unsigned int failed;           /* that could not be written */
 	uint64_t too_close, too_many;  /* firings that are not written */
 };
 
@@ -99,7 +102,7 @@ static void add_firing(struct triggers *triggers, const struct trigger_firing *f
 {
 	bool is_close = is_too_close(triggers, firing);
 
-	if (is_close || triggers->files == triggers->options.max_files ||
+	if (is_close || triggers->files - triggers->failed == triggers->options.max_files ||
 	    triggers->pending_count == MAX_PENDING) {
 		*(is_close ? &triggers->too_close : &triggers->too_many) += 1;
 		if (triggers->options.is_verbose)
@@ -145,7 +148,7 @@ static void read_watcher(struct triggers *triggers)
 
 static void on_signal(int number)
 {
-	received_signals |= 1 << number;
+	__atomic_fetch_or(&received_signals, 1 << number, __ATOMIC_RELAXED);
 }
 
 /* A signal that the parent ignores stays ignored, because the program would inherit a default
@@ -166,11 +169,10 @@ static int catch_signal(const struct trigger_expr *expr)
 static void check_signals(struct triggers *triggers, uint64_t now_ns)
 {
 	const struct triggers_options *options = &triggers->options;
-	int received = received_signals;
+	const int received = __atomic_exchange_n(&received_signals, 0, __ATOMIC_RELAXED);
 
 	if (!received)
 		return;
-	received_signals = 0;
 	for (uint32_t i = 0; i < options->count; i++)
 		if (options->exprs[i].subject == TRIGGER_SIGNAL &&
 		    received & 1 << options->exprs[i].signal)
@@ -230,11 +232,15 @@ static void remove_first(struct triggers *triggers)
 	triggers->path = NULL;
 }
 
+/* The next firing may have a file in its place, at once. */
 static void report_failure(struct triggers *triggers)
 {
 	fprintf(stderr, "duet: %s; not written: %s\n",
 		describe(triggers, &triggers->pending[0]).text, error_text());
 	error_clear();
+	triggers->failed++;
+	if (triggers->pending_count == 1)
+		triggers->last_ns = triggers->written_ns;
 	remove_first(triggers);
 }
 
@@ -278,6 +284,7 @@ static void finish_cut(struct triggers *triggers, int result, const struct trace
 	    !watcher_run(&triggers->watcher, triggers->path, describe(triggers, firing).text))
 		fprintf(stderr, "duet: --trigger-run: the command could not be started for %s\n",
 			format_text(triggers->path).text);
+	triggers->written_ns = firing->end_ns;
 	remove_first(triggers);
 }
 

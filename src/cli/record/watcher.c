@@ -92,7 +92,8 @@ struct watching {
 	int file_fd; /* the trace, to see its size; -1: not open */
 	struct trace_tail *tail;
 	off_t size;
-	uint64_t newest_ns; /* at the last update */
+	uint64_t newest_ns;   /* at the last update */
+	struct rlimit memory; /* limit before the watcher's own one */
 };
 
 static void report_firings(struct watching *watching)
@@ -177,7 +178,7 @@ static void handle_signals(void (*handler)(int))
 
 /* A process between the two ends at once, so the command is not the watcher's child and outlives
  * it. */
-static void run_command(const struct watcher_options *options, const struct message *message)
+static void run_command(const struct watching *watching, const struct message *message)
 {
 	pid_t pid = fork();
 
@@ -191,9 +192,10 @@ static void run_command(const struct watcher_options *options, const struct mess
 		_exit(pid < 0);
 	handle_signals(SIG_DFL);
 	signal(SIGPIPE, SIG_DFL);
+	setrlimit(RLIMIT_DATA, &watching->memory);
 	setenv("DUET_TRIGGER_FILE", message->text, 1);
 	setenv("DUET_TRIGGER_REASON", message->firing.reason, 1);
-	execl("/bin/sh", "sh", "-c", options->command, (char *)NULL);
+	execl("/bin/sh", "sh", "-c", watching->options->command, (char *)NULL);
 	_exit(127);
 }
 
@@ -218,11 +220,16 @@ static void die_with(pid_t recorder)
 		_exit(0);
 }
 
-static void limit_resources(void)
+/* The hard limit stays, so that the command can get the limit before. */
+static void limit_resources(struct rlimit *ret_before)
 {
-#if !defined(__SANITIZE_ADDRESS__)
-	const struct rlimit limit = {MEMORY_BYTES, MEMORY_BYTES};
+	struct rlimit limit;
 
+	getrlimit(RLIMIT_DATA, &limit);
+	*ret_before = limit;
+#if !defined(__SANITIZE_ADDRESS__)
+	if (limit.rlim_cur > MEMORY_BYTES)
+		limit.rlim_cur = MEMORY_BYTES;
 	setrlimit(RLIMIT_DATA, &limit);
 #endif
 	setpriority(PRIO_PROCESS, 0, NICE);
@@ -235,7 +242,7 @@ static void handle_message(struct watching *watching, const struct message *mess
 	if (message->kind == MESSAGE_FOLLOW) {
 		open_file(watching, message->text);
 	} else if (message->kind == MESSAGE_RUN) {
-		run_command(watching->options, message);
+		run_command(watching, message);
 	} else if (message->kind == MESSAGE_FINISH) {
 		tick(watching, true);
 		send_message(watching->fd, &done);
@@ -254,7 +261,7 @@ static _Noreturn void watch(const struct watcher_options *options, int fd, pid_t
 	close_descriptors(fd);
 	die_with(recorder);
 	handle_signals(SIG_IGN);
-	limit_resources();
+	limit_resources(&watching.memory);
 	prctl(PR_SET_NAME, "duet-watcher");
 	if (trigger_set_new(options->exprs, options->count, &set_options, &watching.set))
 		_exit(1);

@@ -40,13 +40,13 @@ static const uint64_t to_load = RIGHT(CAP_BPF) | RIGHT(CAP_PERFMON);
 
 /* Each with the purpose that needs it. */
 static const uint64_t to_record =
-	RIGHT(CAP_SYS_PTRACE) |      /* memory and /proc of another user's program, or of one * that
-					excludes debuggers */
-	RIGHT(CAP_DAC_READ_SEARCH) | /* … and its files, for function names */
-	RIGHT(CAP_DAC_OVERRIDE) |    /* the trace and its archive in a user's own folder */
-	RIGHT(CAP_FOWNER) |          /* … replacing a user's file in /tmp */
-	RIGHT(CAP_KILL) |            /* to pass a signal on to another user's program */
-	RIGHT(CAP_SYSLOG) |          /* addresses in /proc/kallsyms, for modules loaded later */
+	RIGHT(CAP_SYS_PTRACE) |        /* memory and /proc of other users' programs, or of one that
+					* excludes debuggers */
+	RIGHT(CAP_DAC_READ_SEARCH) |   /* … and its files, for function names */
+	RIGHT(CAP_DAC_OVERRIDE) |      /* the trace and its archive in a user's own folder */
+	RIGHT(CAP_FOWNER) |            /* … replacing a user's file in /tmp */
+	RIGHT(CAP_KILL) |              /* to pass a signal on to another user's program */
+	RIGHT(CAP_SYSLOG) |            /* addresses in /proc/kallsyms, for modules loaded later */
 	RIGHT(CAP_CHECKPOINT_RESTORE); /* /proc/PID/map_files: a library that was deleted */
 
 /* ---- sets ------------------------------------------------------------------------------------ */
@@ -167,6 +167,12 @@ void rights_keep_agent(bool keeps_events)
 
 	bound(kept);
 	keep(kept);
+}
+
+void rights_keep_reading(void)
+{
+	bound(RIGHT(CAP_DAC_READ_SEARCH));
+	keep(RIGHT(CAP_DAC_READ_SEARCH));
 }
 
 /* By system calls of this thread alone: the C library would change all threads, and ends the

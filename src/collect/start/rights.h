@@ -52,6 +52,10 @@ void rights_keep_recording(bool keeps_bpf);
  * open events and to read BPF maps. */
 void rights_keep_agent(bool keeps_events);
 
+/* Keeps only the capability to read all users' files. An exec cannot restore dropped
+ * capabilities. */
+void rights_keep_reading(void);
+
 /* Makes the calling thread run as its saved user and group, if the process has prepared that
  * (SECBIT_NO_SETUID_FIXUP), and drops the capabilities to change other users' files. The other
  * capabilities stay. Errors: -errno. */

@@ -28,7 +28,7 @@
  * 0.2 s old. */
 #define SETTLED_NS UINT64_C(1000000000)
 
-enum { MAX_KERNELS = 65536, ORPHAN_FEEDS = 10 };
+enum { MAX_KERNELS = 65536, MAX_QUEUES = 65536, ORPHAN_FEEDS = 10 };
 
 void commands_fini(struct commands *commands)
 {
@@ -138,7 +138,10 @@ int commands_add_launch(struct trigger_set *set, const struct model *model,
 		return -ENOMEM;
 	launch = &commands->launches[commands->next];
 	if (launch->process) {
-		commands->dropped++;
+		firings_add_problem(&set->firings,
+				    "limits: more than %d launches wait for their execution; the "
+				    "oldest ones are not checked",
+				    MAX_IN_FLIGHT);
 		remove_launch(commands, launch);
 	}
 	*launch = (struct in_flight){.enter_ns = enter_ns,
@@ -168,13 +171,18 @@ static struct timeline *find_timeline(struct commands *commands, uint32_t device
 	return &commands->timelines[commands->timelines_count++];
 }
 
-static int add_interval(struct commands *commands, uint32_t device,
+static int add_interval(struct trigger_set *set, uint32_t device,
 			const struct trigger_interval *times)
 {
-	struct timeline *timeline = find_timeline(commands, device);
+	struct timeline *timeline = find_timeline(&set->commands, device);
 
-	if (!timeline)
+	if (!timeline) {
+		firings_add_problem(&set->firings,
+				    "limits: more than %d devices; idle times of the later ones "
+				    "are not checked",
+				    MAX_TIMELINES);
 		return 0;
+	}
 	return array_append(timeline->waiting, timeline->capacity, timeline->count, *times);
 }
 
@@ -187,6 +195,9 @@ static int note_order(struct commands *commands, const struct model *model,
 
 	if (!queue || (queue->flags & QUEUE_OUT_OF_ORDER) || launch->enter_ns <= last_ns)
 		return 0;
+	/* a launch of a queue that is not known any more is given up later */
+	if (commands->queues.count >= MAX_QUEUES)
+		hash_map_clear(&commands->queues);
 	return hash_map_put(&commands->queues, launch->queue, launch->enter_ns);
 }
 
@@ -214,7 +225,7 @@ int commands_add_execution(struct trigger_set *set, const struct model *model,
 	int error = 0;
 
 	if (set->uses[TRIGGER_IDLE] && is_timed && is_placed && queue && queue->device)
-		error = add_interval(commands, queue->device, times);
+		error = add_interval(set, queue->device, times);
 	if (launch && launch->kernel && is_timed && set->uses[TRIGGER_KERNEL])
 		judge_kernel(set, model, launch->kernel, times->begin_ns, times->end_ns);
 	if (launch && !error && set->uses[TRIGGER_IDLE])

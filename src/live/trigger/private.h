@@ -183,7 +183,6 @@ struct commands {
 	struct timeline timelines[MAX_TIMELINES];
 	size_t timelines_count;
 	uint64_t hold_ns;
-	uint64_t dropped; /* launches that were replaced before their execution came */
 };
 
 void commands_fini(struct commands *commands);
@@ -197,7 +196,7 @@ int commands_evaluate(struct trigger_set *set, const struct model *model, uint64
 /* ---- readings.c ------------------------------------------------------------------------------ */
 
 struct readings {
-	struct hash_map states; /* by expression and series */
+	struct hash_map states; /* by expression and series; at most MAX_STATES */
 };
 
 void readings_fini(struct readings *readings);

@@ -23,6 +23,7 @@
 #include "base/string.h"
 
 enum { STATE_IGNORED = 1, STATE_BELOW, STATE_BEYOND };
+enum { MAX_STATES = 65536 };
 
 /* Reasons for low clocks that the user chose, or that an idle GPU has. */
 static const char *const harmless[] = {"idle", "application clocks", "sync boost",
@@ -131,6 +132,13 @@ static int judge_reading(struct trigger_set *set, uint32_t index, const struct m
 	const uint64_t place = (uint64_t)index << 32 | series->id;
 	uint64_t state = hash_map_get(&set->readings.states, place, 0), now;
 
+	if (!state && set->readings.states.count >= MAX_STATES) {
+		firings_add_problem(&set->firings,
+				    "limits: more than %d series of metrics; the later ones are "
+				    "not checked",
+				    MAX_STATES);
+		return 0;
+	}
 	if (!state)
 		state = expr_has(expr, model, series) ? STATE_BELOW : STATE_IGNORED;
 	now = state;

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "agent/endpoints/label_table.h"
 #include "agent/endpoints/otlp_metrics.h"
@@ -306,6 +307,18 @@ static void check_lines(const char *text, const char *const *lines, size_t count
 	}
 }
 
+TEST(time_of_a_replaced_process_stays)
+{
+	struct own_process process = {.cpu_ns = 5 * S, .pid = 1};
+
+	REQUIRE(own_read_process(getpid(), &process));
+	CHECK_EQUAL(process.ended_ns, 5 * S);
+	CHECK(process.cpu_ns >= 5 * S);
+	REQUIRE(own_read_process(getpid(), &process));
+	CHECK_EQUAL(process.ended_ns, 5 * S);
+	CHECK(process.cpu_ns < 9 * S);
+}
+
 TEST(prometheus_text)
 {
 	static const char *const lines[] = {
@@ -457,6 +470,7 @@ int main(void)
 	RUN(rows_are_bounded_and_sums_stay_exact);
 	RUN(forgotten_rows_leave_their_sum);
 	RUN(labels_are_utf8_and_bounded);
+	RUN(time_of_a_replaced_process_stays);
 	RUN(prometheus_text);
 	RUN(openmetrics_text);
 	RUN(accept_chooses_the_format);

@@ -76,6 +76,22 @@ TEST(every_field_is_read)
 	endpoints_options_fini(&options);
 }
 
+TEST(mistakes_do_not_show_passwords)
+{
+	static const char *const cases[] = {"otlp { endpoint: \"ftp://user:sesame@x\" }",
+					    "otlp { endpoint: \"http://x\" header: \"sesame\" }",
+					    "pprof { url: \"http://x\" header: \"A: sesame\\n\" }"};
+	struct endpoints_options options;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		CHECK_EQUAL(read_text(cases[i], &options), -EINVAL);
+		CHECK(strstr(error_text(), "' takes a "));
+		CHECK(!strstr(error_text(), "sesame"));
+		error_clear();
+		endpoints_options_fini(&options);
+	}
+}
+
 TEST(mistakes_have_a_place)
 {
 	static const char *const cases[][2] = {
@@ -156,6 +172,7 @@ int main(void)
 {
 	RUN(nothing_is_configured_by_default);
 	RUN(every_field_is_read);
+	RUN(mistakes_do_not_show_passwords);
 	RUN(mistakes_have_a_place);
 	RUN(urls_of_receivers);
 	RUN(parca_gets_json_with_base64);

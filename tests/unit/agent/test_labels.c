@@ -122,8 +122,13 @@ TEST(pod_by_its_folder)
 		   "pod=train-7,namespace=ml,pod_uid=" POD_UID);
 	remove_all();
 	write_below("/var/lib/kubelet/pods/" POD_UID "/etc-hosts",
-		    "# Kubernetes-managed hosts file.\n127.0.0.1\tlocalhost\n10.0.0.7\ttrain-8\n");
+		    "# Kubernetes-managed hosts file.\n127.0.0.1\tlocalhost\n10.0.0.7\ttrain-8\n"
+		    "10.0.0.8\tanother\n# Entries added by HostAliases.\n10.0.0.9\talias\n");
 	CHECK_TEXT(found("/kubepods/burstable/pod" POD_UID), "pod=train-8,pod_uid=" POD_UID);
+	remove_all();
+	write_below("/var/lib/kubelet/pods/" POD_UID "/etc-hosts",
+		    "127.0.0.1\tlocalhost\n# Entries added by HostAliases.\n10.0.0.9\talias\n");
+	CHECK_TEXT(found("/kubepods/burstable/pod" POD_UID), "pod_uid=" POD_UID);
 	remove_all();
 }
 

@@ -108,8 +108,9 @@ TEST(list_is_bounded_and_forgets)
 		CHECK(policy_wants(&policy, pid, 7, false, S));
 	CHECK(!policy_wants(&policy, 5000, 7, false, S));
 	CHECK_EQUAL(policy.refused, 1);
-	for (int i = 0; i < 64; i++)
-		policy_forget(&policy, is_even);
+	CHECK(policy_is_full(&policy));
+	policy_forget(&policy, is_even);
+	CHECK(!policy_is_full(&policy));
 	CHECK_EQUAL(policy.by_pid.count, 2048);
 	CHECK(policy_wants(&policy, 5000, 7, false, S));
 	policy_fini(&policy);

@@ -50,6 +50,35 @@ TEST(killed_agent_does_not_run)
 	CHECK_EQUAL(copy.pid, 43);
 }
 
+TEST(file_that_is_removed_meanwhile_is_made_anew)
+{
+	struct agent_status *status = NULL, copy;
+	bool is_running = false;
+	int fd = -1, pair[2];
+	char byte;
+	pid_t pid;
+
+	REQUIRE(pipe(pair) == 0);
+	pid = fork();
+	if (!pid) {
+		if (agent_status_create(folder, &status, &fd) || write(pair[1], "x", 1) != 1)
+			_exit(1);
+		usleep(300000);
+		agent_status_remove(folder, status, fd);
+		_exit(0);
+	}
+	REQUIRE(read(pair[0], &byte, 1) == 1);
+	REQUIRE(agent_status_create(folder, &status, &fd) == 0);
+	waitpid(pid, NULL, 0);
+	status->pid = 44;
+	REQUIRE(agent_status_read(folder, &copy, &is_running) == 0);
+	CHECK(is_running);
+	CHECK_EQUAL(copy.pid, 44);
+	agent_status_remove(folder, status, fd);
+	close(pair[0]);
+	close(pair[1]);
+}
+
 TEST(other_versions_are_refused)
 {
 	struct agent_status *status = NULL, copy;
@@ -83,6 +112,7 @@ int main(void)
 		return 1;
 	RUN(read_while_it_runs);
 	RUN(killed_agent_does_not_run);
+	RUN(file_that_is_removed_meanwhile_is_made_anew);
 	RUN(other_versions_are_refused);
 	RUN(newest_errors_stay);
 	rmdir(folder);
