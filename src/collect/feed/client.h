@@ -20,7 +20,7 @@ struct feeds_options {
 	/* Called for each process that is taken over. */
 	void (*on_process)(void *context, uint32_t pid);
 	void *context;
-	uid_t uid;               /* whose recorders are looked for */
+	uid_t uid;               /* the user of the other recorders */
 	unsigned int own_number; /* number of our own server's name; 0: none */
 };
 

@@ -16,7 +16,7 @@ enum { FEED_CLIENTS = 16 };
 
 struct feed_server {
 	int listener;              /* owned; -1: not open */
-	uid_t uid;                 /* of its name: the recorder's user when it opened it */
+	uid_t uid;                 /* the recorder's user at the start; a part of the name */
 	unsigned int number;       /* its name has this number */
 	int clients[FEED_CLIENTS]; /* owned connections */
 	size_t clients_count;
