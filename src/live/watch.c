@@ -184,6 +184,14 @@ static int analyse(struct live_watch *watch, const struct live_look *look,
 	return error;
 }
 
+int live_watch_newest(struct live_watch *watch, uint64_t *ret_end_ns)
+{
+	const int error = update(watch);
+
+	*ret_end_ns = error ? 0 : newest_end(watch);
+	return error;
+}
+
 int live_watch_look(struct live_watch *watch, const struct live_look *look,
 		    struct live_snapshot **ret_snapshot)
 {

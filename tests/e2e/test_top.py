@@ -170,8 +170,25 @@ with t.case("a growing file: the numbers do not change when more is recorded"):
         recorder.wait(timeout=120)
     full = [document for document in live if any(one.get("executions") for one in document.get("devices", []))]
     t.true(len(full) >= 1, f"{len(live)} documents, {len(full)} with executions")
+    t.equal([document["from_ns"] for document in full[1:]], [document["to_ns"] for document in full[:-1]],
+            "each interval begins where the one before has ended")
     for document in full[-1:]:
         compare(PATH, document)
+
+with t.case("a recording that ends while it is watched: all of its intervals are printed"):
+    need_opencl()
+    PATH = t.path("ending.duet")
+    with running([DUET, "record", "-o", PATH, "--flush-interval", "0.2", "--", program("gate_work"), "2000", "1000", "2"],
+                 stdout=subprocess.DEVNULL):
+        deadline = time.monotonic() + 60
+        while (not os.path.exists(PATH) or os.path.getsize(PATH) < 5000) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        live = documents(run([DUET, "top", "--json", "--lag", "2", "-d", "0.5", PATH]))
+    full = [document for document in live if "from_ns" in document]
+    t.equal([document["from_ns"] for document in full[1:]], [document["to_ns"] for document in full[:-1]],
+            "each interval begins where the one before has ended")
+    last = [document for document in top(PATH, 1) if "to_ns" in document]
+    t.equal([document["to_ns"] for document in full[-1:]], [document["to_ns"] for document in last], "the end")
 
 with t.case("-p records by itself, ends its recorder and leaves nothing behind"):
     need_opencl()
@@ -210,6 +227,7 @@ for arguments, status, words in (
         (["a.duet", "b.duet"], 2, "one FILE"),
         (["--collect", "cpu", "x.duet"], 2, "--collect needs"),
         (["-n", "0", "x.duet"], 2, "at least 1"),
+        (["-d", "1ns", "x.duet"], 2, "at least 0.01"),
         (["--batch", "missing.duet"], 1, "missing.duet"),
         (["missing.duet"], 1, "missing.duet")):
     with t.case(f"wrong usage: top {' '.join(arguments)}"):
