@@ -37,7 +37,7 @@ static const struct ui_column kernels[] = {
 static const struct ui_column queues[] = {
 	{"QUEUE", COLUMN_NAME, 20, 0, "queue of commands (stream) and its process"},
 	{"IN FLIGHT", COLUMN_RIGHT, 9, 0, "commands launched and not ended, on average"},
-	{"MOST", COLUMN_RIGHT, 7, 0, "the same, at most"},
+	{"MAX", COLUMN_RIGHT, 7, 0, "the same, at most"},
 	{"LAUNCHES/s", COLUMN_RIGHT, 10, 0, "commands put into the queue, per second"},
 	{"ENDED/s", COLUMN_RIGHT, 9, 0, "commands that ended, per second"},
 	{"DEVICE", COLUMN_LEFT, 26, 90, "device that takes them"},
@@ -57,7 +57,7 @@ static const struct ui_column copies[] = {
 static const struct ui_column counters[] = {
 	{"COUNTER", COLUMN_NAME, 26, 0, "as in duet list metrics"},
 	{"MEAN", COLUMN_RIGHT, 12, 0, "mean of the interval"},
-	{"MOST", COLUMN_RIGHT, 12, 0, "largest reading of the interval"},
+	{"MAX", COLUMN_RIGHT, 12, 0, "largest reading of the interval"},
 	{"UNIT", COLUMN_LEFT, 10, 0, ""},
 	{"LIMIT", COLUMN_RIGHT, 12, 104, "largest possible value; -: not known"},
 	{"BELONGS TO", COLUMN_LEFT, 26, 92, "device or process; empty: the machine"},
