@@ -119,6 +119,12 @@ with t.case("numbers equal those of the report: PoCL"):
     PATH = recorded("pocl", [program("gate_work"), "1500", "1000", "2"])
     compare_all(PATH, 4, 100)
 
+with t.case("numbers equal those of the report: a launch every 2.5 s"):
+    need_opencl()
+    PATH = recorded("sparse", [program("gate_work"), "4", "2500000", "1"], "--flush-interval", "0.2", "--keep", "15",
+                    "--ring", "0.25", "--collect", "opencl")  # without states of threads, in short segments
+    compare_all(PATH, 30, 2)
+
 with t.case("numbers equal those of the report: simulated NVIDIA GPUs"):
     sim(os.path.join(NVIDIA, "libcuda.so.1"), "the simulated NVIDIA driver")
     PATH = recorded("nvidia", ["env", f"LD_LIBRARY_PATH={NVIDIA}", f"SIM_NVIDIA=devices=2,log={t.path('log')}",
