@@ -27,7 +27,7 @@ static const struct ui_column processes[] = {
 static const struct ui_column kernels[] = {
 	{"KERNEL", COLUMN_NAME, 16, 0, "program that runs on a device"},
 	{"DEVICE TIME", COLUMN_BAR, 18, 0, "share of the time in which it ran"},
-	{"RUNS/s", COLUMN_RIGHT, 8, 0, "how often it ran, per second"},
+	{"RUNS/s", COLUMN_RIGHT, 8, 0, "runs per second"},
 	{"MEAN", COLUMN_RIGHT, 10, 0, "mean time of one run"},
 	{"LONGEST", COLUMN_RIGHT, 10, 0, "time of the longest run; -: not known for one process"},
 	{"DEVICE", COLUMN_LEFT, 26, 104, "the device that ran it"},
@@ -47,7 +47,7 @@ static const struct ui_column queues[] = {
 static const struct ui_column copies[] = {
 	{"COPY", COLUMN_NAME, 20, 0, "kind of transfer, or of another command beside kernels"},
 	{"BYTES/s", COLUMN_RIGHT, 12, 0, "bytes moved per second"},
-	{"COPIES/s", COLUMN_RIGHT, 9, 0, "how many, per second"},
+	{"COPIES/s", COLUMN_RIGHT, 9, 0, "transfers per second"},
 	{"MEAN SIZE", COLUMN_RIGHT, 10, 0, "bytes of one, on average"},
 	{"DEVICE TIME", COLUMN_BAR, 18, 0, "sum of their times; those at one time count twice"},
 	{"DEVICE", COLUMN_LEFT, 26, 104, "device that made them"},
