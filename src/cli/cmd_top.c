@@ -30,11 +30,12 @@
 #include "live/watch.h"
 #include "ui/top.h"
 
-#define KEEP_NS     UINT64_C(15000000000)
-#define INTERVAL_NS UINT64_C(1000000000)
-#define LIVE_LAG_NS UINT64_C(500000000)
-#define FILE_LAG_NS UINT64_C(1500000000)
-#define FEED_LAG_NS UINT64_C(2000000000) /* calls come from another recorder's file */
+#define KEEP_NS         UINT64_C(15000000000)
+#define INTERVAL_NS     UINT64_C(1000000000)
+#define MIN_INTERVAL_NS UINT64_C(10000000) /* shorter ones leave no time for signals and keys */
+#define LIVE_LAG_NS     UINT64_C(500000000)
+#define FILE_LAG_NS     UINT64_C(1500000000)
+#define FEED_LAG_NS     UINT64_C(2000000000) /* calls come from another recorder's file */
 
 struct top_values {
 	const char *pids, *collect;
@@ -309,6 +310,8 @@ static int check_values(const struct cli_command *command, const struct top_valu
 	if (values->collect && !values->pids && !values->all)
 		return usage_error(command,
 				   "--collect needs --pid or --all: FILE has its recorder");
+	if (values->interval_ns < MIN_INTERVAL_NS)
+		return usage_error(command, "--interval: at least 0.01");
 	if (values->count == 0)
 		return usage_error(command, "--count: at least 1");
 	return STATUS_DONE;

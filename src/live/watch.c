@@ -32,8 +32,9 @@
 #define READ_NS     UINT64_C(200000000) /* the part of the lag for the interval of the flushes */
 #define MAX_LATE_NS UINT64_C(1000000000)
 
-/* Length of the time before the interval whose rows are read too. If the launch of a command is
- * older, the next length is tried, and used for the next LONG_LOOKS pictures. */
+/* Length of the time before the interval whose rows are read too. If the launch of a command, or
+ * the command before the first idle gap, is older, the next length is tried, and used for the next
+ * LONG_LOOKS pictures. */
 static const uint64_t before_ns[] = {100000000, 2000000000, 15000000000};
 enum { LONG_LOOKS = 10 };
 
@@ -138,6 +139,30 @@ static int on_command(void *context, const struct observed_command *command)
 	return 0;
 }
 
+/* Whether an idle gap at the interval's start may have begun with the end of a command whose row
+ * was not read. Such a gap has another cause than one before the first command of all. */
+static bool lacks_earlier_command(const struct analysis *analysis, uint64_t read_from_ns)
+{
+	if (read_from_ns <= analysis->begin_ns)
+		return false;
+	for (size_t i = 0; i < analysis->devices_count; i++) {
+		const struct account *account = &analysis->devices[i].account;
+
+		if (account->commands && account->first_start > account->from)
+			return true;
+	}
+	return false;
+}
+
+static bool needs_earlier_rows(const struct live_window_options *options,
+			       const struct live_window *window, const struct lone_commands *lone)
+{
+	const uint64_t from_ns =
+		options->begin_ns > options->before_ns ? options->begin_ns - options->before_ns : 0;
+
+	return lone->count || lacks_earlier_command(window->analysis, from_ns);
+}
+
 /* A command without its launch is in no sum of the analysis. */
 static int analyse_window(struct live_watch *watch, struct live_window_options *options,
 			  struct live_window *window)
@@ -155,7 +180,8 @@ static int analyse_window(struct live_watch *watch, struct live_window_options *
 	for (;;) {
 		options->before_ns = before_ns[watch->before];
 		error = live_follow_analyse(watch->follow, options, window);
-		if (error || !lone.count || watch->before + 1 == ARRAY_COUNT(before_ns))
+		if (error || watch->before + 1 == ARRAY_COUNT(before_ns) ||
+		    !needs_earlier_rows(options, window, &lone))
 			return error;
 		live_window_fini(window);
 		watch->before++;
@@ -181,6 +207,14 @@ static int analyse(struct live_watch *watch, const struct live_look *look,
 	if (!error && live_snapshot_new(window.analysis, &snapshot_options, ret_snapshot))
 		error = error_set(-ENOMEM, "out of memory");
 	live_window_fini(&window);
+	return error;
+}
+
+int live_watch_newest(struct live_watch *watch, uint64_t *ret_end_ns)
+{
+	const int error = update(watch);
+
+	*ret_end_ns = error ? 0 : newest_end(watch);
 	return error;
 }
 

@@ -35,6 +35,8 @@ void live_watch_set_lag(struct live_watch *watch, uint64_t lag_ns);
  * Errors: -errno with the error chain. */
 int live_watch_look(struct live_watch *watch, const struct live_look *look,
 		    struct live_snapshot **ret_snapshot);
+/* End of the newest interval. Errors: -errno with the error chain. */
+int live_watch_newest(struct live_watch *watch, uint64_t *ret_end_ns);
 /* End of the interval of the last look. */
 uint64_t live_watch_end_ns(const struct live_watch *watch);
 /* No more rows will come: the newest interval ends with the last row. As of the last look. */

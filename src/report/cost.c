@@ -67,7 +67,8 @@ static bool is_uncertain(const struct cost_process *cost)
 
 static void append_cost(const struct cost_process *cost, struct string_builder *line)
 {
-	const uint64_t counted_ns = all_ns(cost) - cost->measured_ns - cost->own_ns;
+	const uint64_t all = all_ns(cost), known_ns = cost->measured_ns + cost->own_ns;
+	const uint64_t counted_ns = all > known_ns ? all - known_ns : 0;
 
 	if (cost->measured_ns)
 		string_builder_appendf(line, "cost %.1f %% ± %.1f %%%s", cost->cost * 100,

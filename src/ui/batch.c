@@ -18,6 +18,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "base/format.h"
 #include "base/json.h"
 #include "live/snapshot.h"
 #include "live/snapshot_json.h"
@@ -26,6 +27,9 @@
 #include "ui/state.h"
 #include "ui/tty.h"
 #include "ui/top.h"
+
+#define WAIT_NS       UINT64_C(10000000)
+#define MAX_BEHIND_NS UINT64_C(5000000000)
 
 enum { COLUMNS = 120, MAX_ROWS = 20 };
 
@@ -76,9 +80,10 @@ static int print_text(const struct ui_top_options *options, const struct live_sn
 	return 0;
 }
 
-static int print_picture(const struct ui_top_options *options, uint64_t end_ns)
+static int print_picture(const struct ui_top_options *options, uint64_t interval_ns,
+			 uint64_t end_ns)
 {
-	const struct live_look look = {.interval_ns = options->interval_ns, .end_ns = end_ns};
+	const struct live_look look = {.interval_ns = interval_ns, .end_ns = end_ns};
 	struct live_snapshot *snapshot = NULL;
 	int error = live_watch_look(options->watch, &look, &snapshot);
 
@@ -96,55 +101,106 @@ static int print_last(const struct ui_top_options *options, uint64_t end_ns, uin
 {
 	int error = 0;
 
-	for (uint64_t i = count ? count : 1; i-- > 0 && !error;) {
-		const uint64_t back_ns = i * options->interval_ns;
-
-		if (back_ns < end_ns)
-			error = print_picture(options, end_ns - back_ns);
-	}
+	if (count > end_ns / options->interval_ns)
+		count = end_ns / options->interval_ns;
+	for (uint64_t i = count ? count : 1; i-- > 0 && !error;)
+		error = print_picture(options, options->interval_ns,
+				      end_ns - i * options->interval_ns);
 	return error;
 }
 
+/* Prints what the recorder says, on stderr. Returns whether the recording has ended. */
 static bool is_over(const struct ui_top_options *options)
 {
 	bool over = false;
+	const char *message =
+		options->on_picture ? options->on_picture(options->context, &over) : NULL;
 
-	if (options->on_picture)
-		options->on_picture(options->context, &over);
+	if (message)
+		fprintf(stderr, "duet top: %s\n", format_text(message).text);
 	return over || live_watch_has_ended(options->watch);
 }
 
-/* The first interval is awaited, so that it lies after the start. */
-static int print_growing(const struct ui_top_options *options, const sigset_t *mask,
-			 int *ret_signal)
-{
-	int error = 0;
+struct growing {
+	const struct ui_top_options *options;
+	sigset_t mask;
+	uint64_t newest_ns; /* rows are complete up to here */
+	bool is_over;
+	int signal; /* that ended the wait; 0: none */
+};
 
-	is_over(options);
-	for (uint64_t i = 0; !options->count || i < options->count; i++) {
-		*ret_signal = wait_for(mask, options->interval_ns);
-		if (*ret_signal)
+/* Waits until rows up to end_ns are complete, the recording has ended or a signal has arrived. */
+static int wait_until(struct growing *growing, uint64_t end_ns)
+{
+	uint64_t left_ns = 0;
+
+	for (;;) {
+		int error;
+
+		growing->signal = wait_for(&growing->mask, left_ns);
+		if (growing->signal)
 			return 0;
-		error = print_picture(options, 0);
-		if (error || is_over(options))
+		/* asked first: the rows from before the end are read after it */
+		growing->is_over = is_over(growing->options);
+		error = live_watch_newest(growing->options->watch, &growing->newest_ns);
+		if (error || growing->is_over || growing->newest_ns >= end_ns)
 			return error;
+		left_ns = end_ns - growing->newest_ns;
+		left_ns = left_ns > WAIT_NS ? left_ns : WAIT_NS;
 	}
-	return 0;
+}
+
+/* The interval that ends at end_ns, or the part of it before the recording's end. *ret_is_last: no
+ * interval is left. */
+static int print_next(const struct growing *growing, uint64_t end_ns, bool *ret_is_last)
+{
+	const uint64_t newest_ns = growing->newest_ns;
+	const uint64_t late_ns = end_ns > newest_ns ? end_ns - newest_ns : 0;
+	const uint64_t whole_ns = growing->options->interval_ns;
+
+	*ret_is_last = growing->is_over && end_ns >= newest_ns;
+	if (!growing->is_over || !late_ns)
+		return print_picture(growing->options, whole_ns, end_ns);
+	return late_ns < whole_ns ? print_picture(growing->options, whole_ns - late_ns, newest_ns)
+				  : 0;
+}
+
+/* Each interval begins where the one before has ended; the first lies after the start. A reader
+ * that is too slow leaves intervals out, because the recorder's memory has lost old ones. */
+static int print_growing(struct growing *growing)
+{
+	const struct ui_top_options *options = growing->options;
+	int error = live_watch_newest(options->watch, &growing->newest_ns);
+	uint64_t end_ns = growing->newest_ns + options->interval_ns;
+	bool is_last = false;
+
+	for (uint64_t i = 0; !error && !is_last && (!options->count || i < options->count); i++) {
+		error = wait_until(growing, end_ns);
+		if (error || growing->signal)
+			break;
+		if (!growing->is_over && growing->newest_ns > end_ns + MAX_BEHIND_NS)
+			end_ns = growing->newest_ns;
+		error = print_next(growing, end_ns, &is_last);
+		end_ns += options->interval_ns;
+	}
+	return error;
 }
 
 int ui_top_print(const struct ui_top_options *options, int *ret_signal)
 {
 	const struct live_look look = {.interval_ns = options->interval_ns};
 	struct live_snapshot *snapshot = NULL;
-	sigset_t mask;
+	struct growing growing = {.options = options};
 	int error;
 
-	block_signals(&mask);
+	block_signals(&growing.mask);
 	error = live_watch_look(options->watch, &look, &snapshot);
 	live_snapshot_free(snapshot);
 	if (error)
 		return error;
 	if (live_watch_has_ended(options->watch))
 		return print_last(options, live_watch_end_ns(options->watch), options->count);
-	return print_growing(options, &mask, ret_signal);
+	error = print_growing(&growing);
+	*ret_signal = growing.signal;
+	return error;
 }

@@ -27,7 +27,7 @@ static const struct ui_column processes[] = {
 static const struct ui_column kernels[] = {
 	{"KERNEL", COLUMN_NAME, 16, 0, "program that runs on a device"},
 	{"DEVICE TIME", COLUMN_BAR, 18, 0, "share of the time in which it ran"},
-	{"RUNS/s", COLUMN_RIGHT, 8, 0, "how often it ran, per second"},
+	{"RUNS/s", COLUMN_RIGHT, 8, 0, "runs per second"},
 	{"MEAN", COLUMN_RIGHT, 10, 0, "mean time of one run"},
 	{"LONGEST", COLUMN_RIGHT, 10, 0, "time of the longest run; -: not known for one process"},
 	{"DEVICE", COLUMN_LEFT, 26, 104, "the device that ran it"},
@@ -37,7 +37,7 @@ static const struct ui_column kernels[] = {
 static const struct ui_column queues[] = {
 	{"QUEUE", COLUMN_NAME, 20, 0, "queue of commands (stream) and its process"},
 	{"IN FLIGHT", COLUMN_RIGHT, 9, 0, "commands launched and not ended, on average"},
-	{"MOST", COLUMN_RIGHT, 7, 0, "the same, at most"},
+	{"MAX", COLUMN_RIGHT, 7, 0, "the same, at most"},
 	{"LAUNCHES/s", COLUMN_RIGHT, 10, 0, "commands put into the queue, per second"},
 	{"ENDED/s", COLUMN_RIGHT, 9, 0, "commands that ended, per second"},
 	{"DEVICE", COLUMN_LEFT, 26, 90, "device that takes them"},
@@ -47,7 +47,7 @@ static const struct ui_column queues[] = {
 static const struct ui_column copies[] = {
 	{"COPY", COLUMN_NAME, 20, 0, "kind of transfer, or of another command beside kernels"},
 	{"BYTES/s", COLUMN_RIGHT, 12, 0, "bytes moved per second"},
-	{"COPIES/s", COLUMN_RIGHT, 9, 0, "how many, per second"},
+	{"COPIES/s", COLUMN_RIGHT, 9, 0, "transfers per second"},
 	{"MEAN SIZE", COLUMN_RIGHT, 10, 0, "bytes of one, on average"},
 	{"DEVICE TIME", COLUMN_BAR, 18, 0, "sum of their times; those at one time count twice"},
 	{"DEVICE", COLUMN_LEFT, 26, 104, "device that made them"},
@@ -57,7 +57,7 @@ static const struct ui_column copies[] = {
 static const struct ui_column counters[] = {
 	{"COUNTER", COLUMN_NAME, 26, 0, "as in duet list metrics"},
 	{"MEAN", COLUMN_RIGHT, 12, 0, "mean of the interval"},
-	{"MOST", COLUMN_RIGHT, 12, 0, "largest reading of the interval"},
+	{"MAX", COLUMN_RIGHT, 12, 0, "largest reading of the interval"},
 	{"UNIT", COLUMN_LEFT, 10, 0, ""},
 	{"LIMIT", COLUMN_RIGHT, 12, 104, "largest possible value; -: not known"},
 	{"BELONGS TO", COLUMN_LEFT, 26, 92, "device or process; empty: the machine"},

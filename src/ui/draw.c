@@ -202,6 +202,8 @@ static int print_view(FILE *file, int columns, bool is_ascii, enum ui_view view,
 			ui_draw_table(&canvas, &area, &table, state, false);
 			fputc('\n', file);
 			canvas_print(&canvas, file);
+			if (table.count > max_rows)
+				fprintf(file, " %zu more rows\n", table.count - max_rows);
 		}
 		canvas_fini(&canvas);
 	}

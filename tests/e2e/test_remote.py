@@ -273,6 +273,26 @@ with t.case("kill -9 of duet here ends the recording there"):
     check_ended(path)
     shutil.rmtree(os.path.dirname(path))
 
+with t.case("a third signal ends a connection that is dead"):
+    t.wanted()
+    # the ssh of this machine answers as long as the network does
+    other = Machine("dead")
+    alive = other.ssh + ".alive"
+    os.rename(other.ssh, alive)
+    other.write(other.ssh, f"""#!/bin/sh
+case " $* " in *" -O "*) exit 255;; esac
+[ -e {other.folder}/dead ] && exec sleep 1000
+exec {alive} "$@"
+""")
+    process = other.start(*SLEEPS)
+    process.stdout.readline()
+    t.equal(process.stdout.readline(), b"ready\n", "the program runs")
+    open(os.path.join(other.folder, "dead"), "w", encoding="ascii").close()
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):  # at once: the run has no time to end
+        process.send_signal(number)
+    _, stderr = process.communicate(timeout=60 * PATIENCE)
+    t.equal((process.returncode, b"connection was lost" in stderr), (125, True), text(stderr))
+
 with t.case("a full disk here leaves the recording there"):
     t.wanted()
     result = box.run("record", "--no-archive", "-o", "/dev/full", "--", COUNTS)
@@ -290,6 +310,41 @@ with t.case("a file that is not a trace is not replaced"):
     t.equal((result.status, b"is not a trace" in result.stderr), (125, True), text(result.stderr))
     t.equal((open(os.path.join(box.here, "notes"), encoding="utf-8").read(), os.path.exists(t.path("has_run"))),
             ("mine\n", False), "the file, and the program")
+
+with t.case("an archive of symbol files writes regular files below its folder only"):
+    t.wanted()
+    outside, links = t.path("outside"), t.path("links")
+    os.makedirs(outside)
+    os.makedirs(links)
+    os.symlink(outside, os.path.join(links, "way"))
+    with open(os.path.join(links, "file"), "w", encoding="ascii") as file:
+        file.write("a symbol file\n")
+    other = Machine("hostile", [("tar", f'case "$*" in *-cf*) exec /usr/bin/tar -C {links} -cf - .;; esac\n'
+                                        'exec /usr/bin/tar "$@"')])
+    result = other.run("record", "--", COUNTS)
+    t.equal((result.status, b"not all symbol files" in result.stderr), (0, True), text(result.stderr))
+    symbols = os.path.join(other.here, "duet.duet.symbols")
+    t.equal(os.listdir(symbols), ["file"], "what was kept")
+    # such a link was left by an earlier recording
+    os.symlink(outside, os.path.join(symbols, "way"))
+    os.remove(os.path.join(links, "way"))
+    os.makedirs(os.path.join(links, "way"))
+    os.rename(os.path.join(links, "file"), os.path.join(links, "way", "file"))
+    result = other.run("record", "--", COUNTS)
+    t.equal((result.status, b"not all symbol files" in result.stderr), (0, True), text(result.stderr))
+    t.equal((os.listdir(outside), sorted(os.listdir(symbols))), ([], ["file", "way"]), "what was written")
+
+with t.case("the name of a machine is one part of a file's name"):
+    t.wanted()
+    other = Machine("named", [("uname", '[ "$1" = -n ] && echo "../a b$" || exec /usr/bin/uname "$@"')])
+    result = other.run("record", "--no-archive", "--collect", "cpu", "-o", "%h.duet", "--", "true")
+    t.equal((result.status, os.listdir(other.here)), (0, ["_._a_b_.duet"]), text(result.stderr))
+
+with t.case("a command of ssh with a socket of its own"):
+    t.wanted()
+    result = run([DUET, "record", "--host", "box", "--ssh", box.ssh + " -o ControlPath=/x", "--no-archive", "--collect", "cpu",
+                  "-o", t.path("socket.duet"), "--", "true"])
+    t.equal(result.status, 0, text(result.stderr))
 
 with t.case("machines where a bundle does not run"):
     t.wanted()
@@ -367,6 +422,12 @@ with t.case("verbs that read a recording there"):
     result = box.run("view", "none.duet", "-o", "none.html", cwd=folder)
     t.equal((result.status, b"none.duet" in result.stderr, os.path.exists(os.path.join(folder, "none.html"))),
             (1, True, False), text(result.stderr))
+    with open(os.path.join(folder, "x.html"), "rb") as file:
+        before = file.read()
+    for words, want in ((["--from", "then", trace], 2), ([trace, trace], 2), (["--remote-dir", "/no/such", trace], 1)):
+        result = box.run("view", "-o", "x.html", *words, cwd=folder)
+        with open(os.path.join(folder, "x.html"), "rb") as file:
+            t.equal((result.status, file.read() == before), (want, True), f"{words}: {text(result.stderr)}")
     t.equal(glob.glob(os.path.join(box.cache, "recordings", "*")), [], "folders left there")
 
 with t.case("--keep-remote and --forget-bundle"):

@@ -119,6 +119,12 @@ with t.case("numbers equal those of the report: PoCL"):
     PATH = recorded("pocl", [program("gate_work"), "1500", "1000", "2"])
     compare_all(PATH, 4, 100)
 
+with t.case("numbers equal those of the report: a launch every 2.5 s"):
+    need_opencl()
+    PATH = recorded("sparse", [program("gate_work"), "4", "2500000", "1"], "--flush-interval", "0.2", "--keep", "15",
+                    "--ring", "0.25", "--collect", "opencl")  # without states of threads, in short segments
+    compare_all(PATH, 30, 2)
+
 with t.case("numbers equal those of the report: simulated NVIDIA GPUs"):
     sim(os.path.join(NVIDIA, "libcuda.so.1"), "the simulated NVIDIA driver")
     PATH = recorded("nvidia", ["env", f"LD_LIBRARY_PATH={NVIDIA}", f"SIM_NVIDIA=devices=2,log={t.path('log')}",
@@ -170,8 +176,25 @@ with t.case("a growing file: the numbers do not change when more is recorded"):
         recorder.wait(timeout=120)
     full = [document for document in live if any(one.get("executions") for one in document.get("devices", []))]
     t.true(len(full) >= 1, f"{len(live)} documents, {len(full)} with executions")
+    t.equal([document["from_ns"] for document in full[1:]], [document["to_ns"] for document in full[:-1]],
+            "each interval begins where the one before has ended")
     for document in full[-1:]:
         compare(PATH, document)
+
+with t.case("a recording that ends while it is watched: all of its intervals are printed"):
+    need_opencl()
+    PATH = t.path("ending.duet")
+    with running([DUET, "record", "-o", PATH, "--flush-interval", "0.2", "--", program("gate_work"), "2000", "1000", "2"],
+                 stdout=subprocess.DEVNULL):
+        deadline = time.monotonic() + 60
+        while (not os.path.exists(PATH) or os.path.getsize(PATH) < 5000) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        live = documents(run([DUET, "top", "--json", "--lag", "2", "-d", "0.5", PATH]))
+    full = [document for document in live if "from_ns" in document]
+    t.equal([document["from_ns"] for document in full[1:]], [document["to_ns"] for document in full[:-1]],
+            "each interval begins where the one before has ended")
+    last = [document for document in top(PATH, 1) if "to_ns" in document]
+    t.equal([document["to_ns"] for document in full[-1:]], [document["to_ns"] for document in last], "the end")
 
 with t.case("-p records by itself, ends its recorder and leaves nothing behind"):
     need_opencl()
@@ -210,6 +233,7 @@ for arguments, status, words in (
         (["a.duet", "b.duet"], 2, "one FILE"),
         (["--collect", "cpu", "x.duet"], 2, "--collect needs"),
         (["-n", "0", "x.duet"], 2, "at least 1"),
+        (["-d", "1ns", "x.duet"], 2, "at least 0.01"),
         (["--batch", "missing.duet"], 1, "missing.duet"),
         (["missing.duet"], 1, "missing.duet")):
     with t.case(f"wrong usage: top {' '.join(arguments)}"):

@@ -19,11 +19,9 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -35,9 +33,8 @@
 #include "base/file/sha256.h"
 #include "cli/archive.h"
 #include "cli/output.h"
+#include "cli/remote/unpack.h"
 #include "trace/chunk.h"
-
-extern char **environ;
 
 int fetch_check_output(const char *path)
 {
@@ -212,59 +209,50 @@ static void list_kept(const char *folder, struct string_builder *names)
 	globfree(&found);
 }
 
-/* Unpacks what arrives at `fd`. Returns the exit status of tar. */
-static int unpack(int fd, const char *folder)
+static int open_folder(const char *path, struct output_folder *ret_folder)
 {
-	const char *const words[] = {"tar", "-xzf", "-", "--no-same-owner", "--no-same-permissions",
-				     "-C",  folder, NULL};
-	posix_spawn_file_actions_t actions;
-	int status = -1, error;
-	pid_t pid;
+	int error = output_folder_init(ret_folder, path);
 
-	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_adddup2(&actions, fd, STDIN_FILENO);
-	error = posix_spawnp(&pid, words[0], &actions, NULL, (char **)(uintptr_t)words, environ);
-	posix_spawn_file_actions_destroy(&actions);
 	if (!error)
-		waitpid(pid, &status, 0);
-	return error ? error : status;
+		error = output_folder_open(ret_folder, true);
+	return error ? output_folder_fail(ret_folder, "", error) : 0;
 }
 
-static int open_folder(const char *folder)
+/* The names of the files that are here already go there, and the other files come back. */
+static int receive_symbols(const struct remote_job *job, const struct output_folder *folder,
+			   const struct string_builder *names)
 {
-	struct output_folder output = {.above = -1, .fd = -1};
-	int error = output_folder_init(&output, folder);
+	const struct ssh_start start = {.has_pipe_in = true, .has_pipe_out = true};
+	struct string_builder script = {0};
+	struct ssh_process process;
+	int status, error;
 
-	if (!error)
-		error = output_folder_open(&output, true);
+	string_builder_appendf(&script, "job=%s\n%s", job->folder, symbols_script);
+	error = ssh_start_script(job->ssh, &start, string_builder_text(&script), &process);
+	string_builder_fini(&script);
 	if (error)
-		output_folder_fail(&output, "", error);
-	output_folder_fini(&output);
-	return error;
+		return error;
+	write_all(process.in, names->text, names->length);
+	close(take_fd(&process.in));
+	status = ssh_skip_to_mark(process.out) ? -1 : unpack_files(process.out, folder->fd);
+	if (ssh_wait(&process) || status)
+		return error_set(-EREMOTEIO, "'%s': not all symbol files could be copied",
+				 folder->path);
+	return 0;
 }
 
 int fetch_symbols(const struct remote_job *job, const char *path)
 {
-	const struct ssh_start start = {.has_pipe_in = true, .has_pipe_out = true};
-	auto_free char *folder = archive_folder(path);
-	struct string_builder script = {0}, names = {0};
-	struct ssh_process process;
-	int status = 0, error = folder ? open_folder(folder) : -ENOMEM;
+	auto_free char *name = archive_folder(path);
+	struct output_folder folder = {.above = -1, .fd = -1};
+	struct string_builder names = {0};
+	int error = name ? open_folder(name, &folder) : -ENOMEM;
 
-	if (error)
-		return error;
-	list_kept(folder, &names);
-	string_builder_appendf(&script, "job=%s\n%s", job->folder, symbols_script);
-	error = ssh_start_script(job->ssh, &start, string_builder_text(&script), &process);
 	if (!error) {
-		write_all(process.in, names.text, names.length);
-		close(take_fd(&process.in));
-		status = ssh_skip_to_mark(process.out) ? -1 : unpack(process.out, folder);
-		status = ssh_wait(&process) ? -1 : status;
+		list_kept(name, &names);
+		error = receive_symbols(job, &folder, &names);
 	}
-	if (!error && status)
-		error = error_set(-EREMOTEIO, "'%s': not all symbol files could be copied", folder);
-	string_builder_fini(&script);
 	string_builder_fini(&names);
+	output_folder_fini(&folder);
 	return error;
 }

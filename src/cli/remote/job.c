@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -58,12 +59,14 @@ static void append_folder(const struct remote_job *job, struct string_builder *s
 {
 	const char *asked = job->arguments->values.folder;
 	auto_free char *own = asked ? NULL : getcwd(NULL, 0);
+	const int failed =
+		job->command->remote->kind == REMOTE_RECORD ? RECORD_FAILED : STATUS_FAILED;
 
 	string_builder_append(script, "cd -- ");
 	ssh_append_quoted(script, asked ? asked : own ? own : "/nowhere");
 	if (asked)
 		string_builder_appendf(script, " || { echo >\"$job/status\" %d; exit %d; }\n",
-				       RECORD_FAILED, RECORD_FAILED);
+				       failed, failed);
 	else
 		string_builder_append(script, " 2>/dev/null || cd\n");
 }
@@ -83,7 +86,8 @@ static void append_verb(const struct remote_job *job, struct string_builder *scr
 	const struct remote_arguments *arguments = job->arguments;
 	const struct remote_way *way = job->command->remote;
 
-	string_builder_appendf(script, "%s %s", job->machine->duet, job->command->name);
+	ssh_append_quoted(script, job->machine->duet);
+	string_builder_appendf(script, " %s", job->command->name);
 	for (size_t i = 0; i < arguments->options_count; i++) {
 		string_builder_append_char(script, ' ');
 		ssh_append_quoted(script, arguments->words[i]);
@@ -155,11 +159,12 @@ int remote_job_prepare(struct remote_job *job)
 /* A word "g:NAME" is for the process group, "NAME" for duet alone. */
 static const char guard_script[] =
 	"turn=0\n"
-	"while [ ! -s \"$job/pid\" ] && [ -d \"$job\" ] && [ $turn -lt 600 ]; do\n"
+	"while [ ! -s \"$job/pid\" ] && [ ! -s \"$job/status\" ] && [ -d \"$job\" ] &&\n"
+	"  [ $turn -lt 600 ]; do\n"
 	"  sleep 0.1 2>/dev/null || sleep 1\n"
 	"  turn=$((turn + 1))\n"
 	"done\n"
-	"pid=$(cat \"$job/pid\") || exit\n"
+	"pid=$(cat \"$job/pid\" 2>/dev/null) || exit\n"
 	"send() { [ -s \"$job/status\" ] || kill -s \"$1\" -- \"$2\" 2>/dev/null; }\n"
 	"while read -r word; do\n"
 	"  case $word in\n"
@@ -251,12 +256,22 @@ static void choose_signals(sigset_t *ret_set)
 	}
 }
 
-/* Waits for the end of the run and passes signals on. Returns its exit status. */
-static int watch_run(struct ssh_process *run, const struct ssh_process *guard)
+/* The connection may be dead, so that nothing more is asked of it. */
+static void leave_run(const struct ssh_process *run, const struct ssh_process *guard)
+{
+	kill(run->pid, SIGKILL);
+	kill(guard->pid, SIGKILL);
+}
+
+/* Waits for the end of the run and passes signals on. modes: those of the terminal, NULL: none is
+ * used. Returns its exit status, or -ECONNRESET if the user gave up the connection. */
+static int watch_run(struct ssh_process *run, const struct ssh_process *guard,
+		     const struct termios *modes)
 {
 	unsigned count = 0;
 	sigset_t set, before;
 	siginfo_t about, ended = {0};
+	int status;
 
 	choose_signals(&set);
 	sigprocmask(SIG_BLOCK, &set, &before);
@@ -266,10 +281,15 @@ static int watch_run(struct ssh_process *run, const struct ssh_process *guard)
 			continue;
 		forward_signal(guard, &about);
 		if (++count == SIGNALS_TO_LEAVE)
-			kill(run->pid, SIGKILL);
+			leave_run(run, guard);
 	}
 	sigprocmask(SIG_SETMASK, &before, NULL);
-	return ssh_wait(run);
+	status = ssh_wait(run);
+	if (count < SIGNALS_TO_LEAVE)
+		return status;
+	if (modes) /* ssh cannot restore them when it is killed */
+		tcsetattr(STDIN_FILENO, TCSANOW, modes);
+	return -ECONNRESET;
 }
 
 /* Copies the stdout of the run. -errno with the error chain. */
@@ -309,11 +329,12 @@ static int read_status(struct remote_job *job, int *ret_status)
 /* Waits for the run, and finds out whether the connection lasted. -ECONNRESET: it did not; then the
  * end of the guard's stdin ends the recording. */
 static int finish_run(struct remote_job *job, struct ssh_process *run,
-		      const struct ssh_process *guard, int *ret_status)
+		      const struct ssh_process *guard, const struct termios *modes, int *ret_status)
 {
-	int status = watch_run(run, guard);
+	int status = watch_run(run, guard, modes);
 
-	if ((status == SSH_FAILED || status > 128) && read_status(job, &status)) {
+	if (status == -ECONNRESET ||
+	    ((status == SSH_FAILED || status > 128) && read_status(job, &status))) {
 		error_clear();
 		return error_set(-ECONNRESET, "%s: the connection was lost; %s", job->ssh->host,
 				 job->command->remote->kind == REMOTE_RECORD
@@ -328,6 +349,8 @@ static int finish_run(struct remote_job *job, struct ssh_process *run,
 int remote_job_run(struct remote_job *job, FILE *out, int *ret_status)
 {
 	struct ssh_process guard, run;
+	struct termios modes;
+	const bool has_modes = has_terminal(true) && tcgetattr(STDIN_FILENO, &modes) == 0;
 	int copied = 0, error = start_guard(job, &guard);
 
 	if (error)
@@ -340,7 +363,7 @@ int remote_job_run(struct remote_job *job, FILE *out, int *ret_status)
 	if (copied)
 		ssh_wait(&run);
 	else if (!error)
-		error = finish_run(job, &run, &guard, ret_status);
+		error = finish_run(job, &run, &guard, has_modes ? &modes : NULL, ret_status);
 	ssh_wait(&guard);
 	return copied ? copied : error;
 }

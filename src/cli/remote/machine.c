@@ -24,6 +24,8 @@
 #include "cli/remote/bundle.h"
 #include "cli/remote/glibc.h"
 
+#define FILE_NAME_CHARACTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
+
 /* Chooses duet's folder, too. Root's is open to other users, because their programs load guests
  * from it. A path with a character that some shell interprets is not used. */
 static const char probe_script[] =
@@ -50,7 +52,8 @@ static const char probe_script[] =
 	"echo \"machine $(uname -m)\"\n"
 	"echo \"name $(uname -n)\"\n"
 	"echo \"libc $( (ldd --version || getconf GNU_LIBC_VERSION) 2>&1 | head -n 1)\"\n"
-	"command -v duet >/dev/null 2>&1 && echo \"installed $(duet --version 2>/dev/null)\"\n"
+	"path=$(command -v duet 2>/dev/null) && echo \"installed $(duet --version 2>/dev/null)\"\n"
+	"echo \"path $path\"\n"
 	"echo \"cache $cache\"\n"
 	"[ -n \"$cache\" ] && [ -x \"$cache/$bundle/bin/duet\" ] && echo \"bundle $bundle\"\n"
 	"echo \"end\"\n";
@@ -58,16 +61,16 @@ static const char probe_script[] =
 /* stdin: the archive. $cache, $bundle and $hash are set before. */
 static const char install_script[] =
 	"umask 022\n"
-	"part=$cache/.part.$$\n"
+	"part=$(mktemp -d \"$cache/.part.XXXXXX\") || exit 1\n"
 	"fail() { echo \"duet: $1\" >&2; rm -rf \"$part\"; exit 1; }\n"
-	"mkdir \"$part\" && cat >\"$part/tar.gz\" || fail \"$cache: cannot write\"\n"
+	"chmod 755 \"$part\" && cat >\"$part/tar.gz\" || fail \"$cache: cannot write\"\n"
 	"sum=$(sha256sum \"$part/tar.gz\") || fail 'sha256sum is missing; install coreutils'\n"
 	"[ \"${sum%% *}\" = \"$hash\" ] || fail 'the copy of duet is damaged; try again'\n"
 	"tar -C \"$part\" -xzf \"$part/tar.gz\" || fail \"$cache: cannot unpack\"\n"
 	"rm \"$part/tar.gz\"\n"
 	"\"$part/bin/duet\" --version >/dev/null || fail \"duet does not run in $cache\"\n"
 	"mv \"$part\" \"$cache/$bundle\" || fail \"$cache: cannot rename\"\n"
-	"rm -rf \"$cache/$bundle/.part.$$\"\n";
+	"rm -rf \"$cache/$bundle/${part##*/}\"\n";
 
 static const char forget_script[] =
 	"count=0\n"
@@ -178,12 +181,19 @@ static int use_bundle(const struct ssh *ssh, const char *facts, const struct bun
 	return error ? error : send_bundle(ssh, machine, bundle);
 }
 
+/* The name of the machine becomes a part of a file's name here. */
+static void make_file_name(char *name)
+{
+	if (*name == '.')
+		*name = '_';
+	for (char *at = name; *(at += strspn(at, FILE_NAME_CHARACTERS)); at++)
+		*at = '_';
+}
+
 static int read_facts(const struct ssh *ssh, const char *facts, struct machine *machine)
 {
 	find_fact(facts, "name", machine->name, sizeof(machine->name));
-	/* it becomes a part of a file's name here */
-	for (char *at = machine->name; (at = strchr(at, '/'));)
-		*at = '_';
+	make_file_name(machine->name);
 	find_fact(facts, "cache", machine->cache, sizeof(machine->cache));
 	if (*machine->cache)
 		return 0;
@@ -198,9 +208,9 @@ static int find_duet(const struct ssh *ssh, const char *facts, const char *versi
 
 	find_fact(facts, "installed", installed, sizeof(installed));
 	snprintf(wanted, sizeof(wanted), "duet %s", version);
-	if (strcmp(installed, wanted) != 0)
+	find_fact(facts, "path", machine->duet, sizeof(machine->duet));
+	if (strcmp(installed, wanted) != 0 || *machine->duet != '/')
 		return use_bundle(ssh, facts, bundle, machine);
-	snprintf(machine->duet, sizeof(machine->duet), "duet");
 	return 0;
 }
 

@@ -67,6 +67,12 @@ static char *choose_output(const struct remote_arguments *arguments, const char 
 	return output;
 }
 
+/* Whether the verb has written its output. */
+static bool has_written(int status)
+{
+	return status == STATUS_DONE || status == STATUS_INCOMPLETE;
+}
+
 /* A verb that fails leaves no file here. */
 static int write_here(struct remote_job *job, int *ret_status)
 {
@@ -80,7 +86,7 @@ static int write_here(struct remote_job *job, int *ret_status)
 	if (error)
 		return error;
 	error = remote_job_run(job, output.file, &status);
-	error = whole_file_close(&output, !error && status == STATUS_FAILED ? -ECANCELED : error);
+	error = whole_file_close(&output, !error && !has_written(status) ? -ECANCELED : error);
 	if (error && error != -ECANCELED)
 		return error;
 	*ret_status = status;
@@ -148,7 +154,8 @@ static int record_there(struct remote_job *job, const char *output, int *ret_sta
 	if (error && error != -ENODATA)
 		*ret_status = RECORD_FAILED;
 	if (found && !error && job->arguments->values.keep_remote)
-		fprintf(stderr, "duet: kept %s:%s/recording.duet\n", job->ssh->host, job->folder);
+		fprintf(stderr, "duet: kept %s:%s/recording.duet\n", job->ssh->host,
+			format_text(job->folder).text);
 	else if (!error)
 		remote_job_remove(job);
 	return 0;
@@ -186,7 +193,7 @@ static void forget_bundles(struct remote_run *run)
 		print_error(run->command->name, NULL);
 	else
 		fprintf(stderr, "duet: %s: %u %s of duet removed from %s\n", run->ssh.host, count,
-			format_noun(count, "copy", "copies"), run->machine.cache);
+			format_noun(count, "copy", "copies"), format_text(run->machine.cache).text);
 }
 
 static int run_connected(struct remote_run *run)

@@ -97,16 +97,16 @@ static bool make_folder(struct ssh *ssh, const char *above)
  * a minute after the last use if duet is killed. */
 static int share_connection(struct ssh *ssh)
 {
-	char *option;
-
 	if (control(ssh, "check") == 0)
 		return 0;
 	if (!make_folder(ssh, getenv("XDG_RUNTIME_DIR")) && !make_folder(ssh, "/tmp"))
 		return 0;
-	if (asprintf(&option, "ControlPath=%s/s", ssh->folder) < 0)
+	if (asprintf(&ssh->control_path, "ControlPath=%s/s", ssh->folder) < 0) {
+		ssh->control_path = NULL;
 		return error_set(-ENOMEM, "out of memory");
+	}
 	add_word(ssh, "-o");
-	add_word(ssh, option);
+	add_word(ssh, ssh->control_path);
 	add_word(ssh, "-o");
 	add_word(ssh, "ControlMaster=auto");
 	add_word(ssh, "-o");
@@ -158,11 +158,9 @@ void ssh_fini(struct ssh *ssh)
 		unlink(socket);
 		rmdir(ssh->folder);
 	}
-	for (size_t i = 0; i < ssh->words_count; i++)
-		if (ssh->folder[0] && strncmp(ssh->words[i], "ControlPath=", 12) == 0)
-			free((char *)(uintptr_t)ssh->words[i]);
+	free(ssh->control_path);
 	free(ssh->text);
-	ssh->text = NULL;
+	ssh->control_path = ssh->text = NULL;
 	drop_broken_pipes();
 	sigprocmask(SIG_SETMASK, &ssh->mask, NULL);
 }

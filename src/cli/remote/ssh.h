@@ -18,8 +18,9 @@ struct ssh {
 	char *text; /* the words of the command, owned */
 	const char *words[SSH_MAX_WORDS];
 	size_t words_count;
-	char folder[80]; /* holds the socket that our connections share; "": none */
-	sigset_t mask;   /* signals that were blocked before */
+	char *control_path; /* our option among the words, owned; NULL: none */
+	char folder[80];    /* holds the socket that our connections share; "": none */
+	sigset_t mask;      /* signals that were blocked before */
 };
 
 struct ssh_process {

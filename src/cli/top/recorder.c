@@ -27,12 +27,15 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 
 /* START: until the recorder's file has its first bytes. END: to read the rings and leave the
  * processes; then it is killed. */
 enum { START_MS = 20000, END_MS = 10000, STEP_MS = 20, MESSAGE_BYTES = 1024, NUMBER_BYTES = 32 };
+
+static const int ending_signals[] = {SIGHUP, SIGINT, SIGTERM};
 
 struct top_recorder {
 	pid_t pid;
@@ -60,6 +63,9 @@ static void become_recorder(const char *program, char *const *words, int message
 	const int nothing = open("/dev/null", O_RDWR);
 	sigset_t none;
 
+	/* An ignored signal stays ignored, and SIGINT is the way to end the recorder. */
+	for (size_t i = 0; i < ARRAY_COUNT(ending_signals); i++)
+		signal(ending_signals[i], SIG_DFL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	setpgid(0, 0);
