@@ -163,8 +163,9 @@ struct trace_cut {
 struct trace_cutting;
 
 /* Ends the present segment and starts to copy all segments from cut->from_ns on into a new file.
- * The segments are kept until the copy ends. One cut can run at a time. Errors: -EBUSY, -EOPNOTSUPP
- * for a file that drops segments without is_ring, and those of trace_writer_open. */
+ * The segments are kept until the copy ends. One cut can run at a time. Errors: -EAGAIN: another
+ * cut runs, or the file is being moved; -EOPNOTSUPP for a file that drops segments without is_ring;
+ * those of trace_writer_open (-EBUSY: the new file is in use). */
 int trace_cut_start(struct trace_writer *writer, uint64_t now_ns, const char *path,
 		    const struct trace_cut *cut, struct trace_cutting **ret_cutting);
 /* Copies about `bytes`. Returns 1 when the copy is complete, 0 before, otherwise -errno. After 1 or
