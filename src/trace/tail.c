@@ -165,7 +165,9 @@ static bool skip_zeros(struct trace_tail *tail)
 	size_t size;
 	const uint8_t *at;
 
-	if (data > (off_t)tail->offset)
+	if (data < 0 && errno == ENXIO) /* nothing but a hole follows */
+		tail->offset = tail->size;
+	else if (data > (off_t)tail->offset)
 		tail->offset = (uint64_t)data;
 	while (tail->offset < tail->size && (at = view(tail, 1, &size)) != NULL) {
 		const uint8_t *end = at + size;

@@ -5,9 +5,13 @@
 #include "harness.h"
 
 #include <errno.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
+#include "base/error.h"
 #include "counted_rows.h"
+#include "trace/chunk.h"
 #include "trace/tail.h"
 
 static const struct trace_writer_options ring = {
@@ -20,6 +24,15 @@ static void write_seconds(struct recording *recording, int seconds, uint64_t *no
 		add_rows(recording, 100, *now);
 		CHECK_EQUAL(trace_writer_flush_all(recording->writer, *now), 0);
 	}
+}
+
+/* A killed recorder leaves the hole; the next recording may have the same name. */
+static void check_replaceable(const char *path)
+{
+	int fd = open(path, O_RDONLY);
+
+	CHECK(chunk_begins_file(fd));
+	close(fd);
 }
 
 TEST(dropped_segments_become_a_hole)
@@ -42,6 +55,7 @@ TEST(dropped_segments_become_a_hole)
 	CHECK_EQUAL(found.last + 1, recording.next);
 	CHECK(found.rows >= 4000 && found.rows <= 6000);
 	CHECK_EQUAL(found.damage.bytes, 0);
+	check_replaceable(path);
 	CHECK_EQUAL(trace_writer_close(recording.writer, now), 0);
 	REQUIRE(stat(path, &status) == 0);
 	CHECK(status.st_size < 40 * 1000 * 40 / 3);
@@ -128,7 +142,7 @@ TEST(a_slow_cut_keeps_its_segments)
 	begin(&recording, path, &ring);
 	write_seconds(&recording, 10, &now);
 	CHECK_EQUAL(trace_cut_start(recording.writer, now, cut_path, &cut, &cutting), 0);
-	CHECK_EQUAL(trace_cut_start(recording.writer, now, cut_path, &cut, &other), -EBUSY);
+	CHECK_EQUAL(trace_cut_start(recording.writer, now, cut_path, &cut, &other), -EAGAIN);
 	rows = recording.next;
 	for (int i = 0; i < 30 && !result; i++) {
 		write_seconds(&recording, 1, &now);
@@ -145,6 +159,44 @@ TEST(a_slow_cut_keeps_its_segments)
 	CHECK_EQUAL(trace_writer_close(recording.writer, now), 0);
 	unlink(path);
 	unlink(cut_path);
+}
+
+/* A cut that fails leaves the recording as it was: it goes on, and its host has no end. */
+TEST(a_cut_that_fails_leaves_no_trace)
+{
+	struct event_host host = {.id = 1, .begin_ns = SECOND};
+	struct rlimit usual, tight;
+	struct recording recording;
+	struct trace_cut cut = {0};
+	struct trace_writer *other;
+	uint64_t now = SECOND;
+	char path[64], cut_path[80];
+
+	make_path(path);
+	snprintf(cut_path, sizeof(cut_path), "%s.cut", path);
+	begin(&recording, path, &ring);
+	CHECK_EQUAL(trace_writer_entity(recording.writer, EVENT_HOST, &host), 0);
+	write_seconds(&recording, 2, &now);
+	/* the target is in use: a later attempt fails too */
+	REQUIRE(trace_writer_open(cut_path, NULL, &other) == 0);
+	CHECK_EQUAL(trace_writer_cut(recording.writer, now, cut_path, &cut), -EBUSY);
+	trace_writer_abandon(other);
+	/* the end of the segment cannot be written */
+	add_rows(&recording, 100, now);
+	signal(SIGXFSZ, SIG_IGN);
+	REQUIRE(getrlimit(RLIMIT_FSIZE, &usual) == 0);
+	tight = usual;
+	tight.rlim_cur = 1;
+	REQUIRE(setrlimit(RLIMIT_FSIZE, &tight) == 0);
+	CHECK_EQUAL(trace_writer_cut(recording.writer, now, cut_path, &cut), -EFBIG);
+	CHECK(strstr(error_text(), "write '") != NULL);
+	REQUIRE(setrlimit(RLIMIT_FSIZE, &usual) == 0);
+	error_clear();
+	CHECK_EQUAL(access(cut_path, F_OK), -1);
+	REQUIRE(trace_writer_find_entity(recording.writer, EVENT_HOST, 1, &host));
+	CHECK_EQUAL(host.end_ns, 0);
+	trace_writer_close(recording.writer, now);
+	unlink(path);
 }
 
 TEST(a_moving_file_cannot_be_cut)
@@ -222,6 +274,17 @@ TEST(a_file_that_moves_is_followed)
 	follow(&moving, true);
 }
 
+/* Nor is a file that is one hole. */
+static void check_no_trace(const char *path)
+{
+	int fd = open(path, O_RDWR);
+
+	CHECK(!chunk_begins_file(fd));
+	CHECK(ftruncate(fd, 0) == 0 && ftruncate(fd, 200000) == 0);
+	CHECK(!chunk_begins_file(fd));
+	close(fd);
+}
+
 TEST(bytes_that_are_no_trace)
 {
 	static char noise[200000];
@@ -237,6 +300,9 @@ TEST(bytes_that_are_no_trace)
 	REQUIRE(trace_tail_new(open(path, O_RDONLY), &tail) == 0);
 	CHECK_EQUAL(trace_tail_update(tail), 0);
 	CHECK_EQUAL(trace_tail_read(tail, 0, UINT64_MAX, &bytes, &size), -ENODATA);
+	check_no_trace(path);
+	CHECK_EQUAL(trace_tail_update(tail), 0);
+	CHECK_EQUAL(trace_tail_read(tail, 0, UINT64_MAX, &bytes, &size), -ENODATA);
 	trace_tail_free(tail);
 	unlink(path);
 }
@@ -247,6 +313,7 @@ int main(void)
 	RUN(the_size_of_a_ring_has_a_limit);
 	RUN(cuts_follow_each_other);
 	RUN(a_slow_cut_keeps_its_segments);
+	RUN(a_cut_that_fails_leaves_no_trace);
 	RUN(a_moving_file_cannot_be_cut);
 	RUN(a_ring_is_followed);
 	RUN(a_file_that_moves_is_followed);
