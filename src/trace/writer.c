@@ -260,6 +260,18 @@ int trace_writer_open_again(const struct trace_writer *writer)
 	return fd < 0 ? -errno : fd;
 }
 
+uint64_t trace_writer_offset_at(const struct trace_writer *writer, uint64_t time_ns)
+{
+	const struct segment_list *segments = &writer->segments;
+	size_t i = segments->count;
+
+	if (!i || writer->shortening.is_active)
+		return 0;
+	while (--i && segments->items[i].begin_ns > time_ns)
+		continue;
+	return segments->items[i].offset;
+}
+
 uint32_t trace_writer_string(struct trace_writer *writer, const char *text, size_t length)
 {
 	if (length > TRACE_STRING_LIMIT)

@@ -133,6 +133,10 @@ void trace_writer_set_pace(struct trace_writer *writer, uint64_t flush_ns, uint6
  * is not a regular file. */
 int trace_writer_open_again(const struct trace_writer *writer);
 
+/* Offset of the last segment that began at or before a time, or of the first one; 0: not known, or
+ * the file is being moved. */
+uint64_t trace_writer_offset_at(const struct trace_writer *writer, uint64_t time_ns);
+
 struct trace_writer_stats {
 	uint64_t rows;      /* written; EVENT_LOSS is not counted */
 	uint64_t rows_lost; /* could not be written */

@@ -285,6 +285,51 @@ static void check_no_trace(const char *path)
 	close(fd);
 }
 
+/* A reader that needs the last seconds alone begins in the middle, and reads in parts. */
+TEST(a_file_is_read_in_parts)
+{
+	struct recording recording;
+	struct trace_tail *tail;
+	uint64_t now = SECOND, begin_ns, offset;
+	uint32_t first, last, present;
+	uint8_t *bytes;
+	size_t size;
+	char path[64];
+	int more, parts = 0;
+
+	make_path(path);
+	begin(&recording, path, &ring);
+	write_seconds(&recording, 20, &now);
+	offset = trace_writer_offset_at(recording.writer, now - 2 * SECOND);
+	CHECK(offset > 0);
+	REQUIRE(trace_tail_new(open(path, O_RDONLY), &tail) == 0);
+	trace_tail_start_at(tail, offset + 1); /* no segment begins there */
+	trace_tail_start_at(tail, offset);
+	while ((more = trace_tail_update_part(tail, 1)) == 1)
+		parts++;
+	CHECK_EQUAL(more, 0);
+	CHECK(parts > 10);
+	first = trace_tail_next(tail, 0);
+	CHECK_EQUAL(trace_tail_segment_at(tail, 0), first);
+	CHECK_EQUAL(trace_tail_segment_at(tail, now - 2 * SECOND), first);
+	present = trace_tail_present(tail, &begin_ns);
+	CHECK(present - first >= 3 && present - first <= 6);
+	CHECK_EQUAL(trace_tail_segment_at(tail, now), present);
+	CHECK_EQUAL(trace_tail_next(tail, present), 0);
+	/* the newest segment has not ended, unless its writer has gone */
+	REQUIRE(trace_tail_read_ended(tail, first - 1, UINT64_MAX, &bytes, &size, &last) == 0);
+	free(bytes);
+	CHECK_EQUAL(last, present - 1);
+	CHECK_EQUAL(trace_tail_read_ended(tail, last, UINT64_MAX, &bytes, &size, &last), -ENODATA);
+	trace_tail_set_gone(tail);
+	REQUIRE(trace_tail_read_ended(tail, last, UINT64_MAX, &bytes, &size, &last) == 0);
+	free(bytes);
+	CHECK_EQUAL(last, present);
+	trace_tail_free(tail);
+	trace_writer_close(recording.writer, now);
+	unlink(path);
+}
+
 TEST(bytes_that_are_no_trace)
 {
 	static char noise[200000];
@@ -317,6 +362,7 @@ int main(void)
 	RUN(a_moving_file_cannot_be_cut);
 	RUN(a_ring_is_followed);
 	RUN(a_file_that_moves_is_followed);
+	RUN(a_file_is_read_in_parts);
 	RUN(bytes_that_are_no_trace);
 	return harness_end();
 }
