@@ -216,7 +216,7 @@ static void begin_segment(struct recorder *recorder, const struct trace_cut *cut
 static void fail_cut(struct recorder *recorder, int error, uint64_t now_ns, uint64_t bytes)
 {
 	recorder->cutting = NULL;
-	if (error == -EBUSY) {
+	if (error == -EAGAIN) {
 		spool_retry(recorder->spool, error);
 		error_clear();
 		return;

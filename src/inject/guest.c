@@ -486,13 +486,12 @@ struct moment {
 
 /* A recorder of other processes has refused this one. The next machine-wide recorder may want it. A
  * recorder that did not answer is not passed over: each one would cost the call a wait. */
-static bool try_further(uint32_t number, uint32_t max_ms)
+static bool try_further(uint32_t place, uint32_t max_ms)
 {
 	bool attached = false;
 
-	while (!attached && ++number <= SESSION_ANY_NAMES && !guest.stalls &&
-	       atomic_load(&guest_page.mode) != GUEST_OFF) {
-		int fd = handshake_connect_any(number);
+	while (!attached && !guest.stalls && atomic_load(&guest_page.mode) != GUEST_OFF) {
+		int fd = handshake_connect_any(&place);
 
 		if (fd < 0)
 			break;
@@ -504,8 +503,8 @@ static bool try_further(uint32_t number, uint32_t max_ms)
 
 static bool attach(uint32_t max_ms, struct moment *ret_begin)
 {
-	bool attached;
-	uint32_t number;
+	bool attached, is_any;
+	uint32_t place = 0;
 	int fd;
 
 	if (getauxval(AT_SECURE)) {
@@ -519,9 +518,9 @@ static bool attach(uint32_t max_ms, struct moment *ret_begin)
 		return false;
 	}
 	fd = handshake_connect(guest.environment.names);
-	number = fd < 0 ? 1 : SESSION_ANY_NAMES;
-	if (fd < 0)
-		fd = handshake_connect_any(1);
+	is_any = fd < 0;
+	if (is_any)
+		fd = handshake_connect_any(&place);
 	if (fd < 0) {
 		debug("idle: no recorder");
 		return false;
@@ -531,8 +530,8 @@ static bool attach(uint32_t max_ms, struct moment *ret_begin)
 			ret_begin->clocks[clock] = ring_now(clock);
 	attached = shake_hands(fd, max_ms);
 	close(fd);
-	if (!attached)
-		attached = try_further(number, max_ms);
+	if (!attached && is_any)
+		attached = try_further(place, max_ms);
 	debug(attached ? "attached" : "idle: the recorder gave no rings");
 	return attached;
 }

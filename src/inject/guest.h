@@ -63,6 +63,7 @@ struct guest_thread {
 	uint32_t stacks_new; /* stacks that differed from the previous one */
 	struct guest_stack_memory *stack_memory;
 	struct call_sites *sites;    /* stack_sites.c */
+	bool has_no_sites;           /* there was no memory for them */
 	struct guest_thread *before; /* the thread's ring of an earlier attachment; NULL: none */
 	struct unwind_thread unwind;
 };

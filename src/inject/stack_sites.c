@@ -11,6 +11,7 @@
  * Why:      Most launches come from a few places, and most stacks repeat. A table per thread needs
  *           no lock. If more than 512 places launch, some lose their bucket and get more stacks.
  */
+#include <errno.h>
 #include <string.h>
 
 #include "inject/guest.h"
@@ -46,6 +47,18 @@ static uint32_t coarse_ms(const struct guest_thread *thread)
 			  1000000);
 }
 
+/* Without memory it is asked for once: each further launch would pay for a system call. */
+static void add_sites(struct guest_thread *thread)
+{
+	const int saved = errno;
+
+	if (thread->has_no_sites)
+		return;
+	thread->sites = guest_memory(sizeof(*thread->sites));
+	thread->has_no_sites = !thread->sites;
+	errno = saved;
+}
+
 /* NULL: no memory, or the recorder has gone. */
 static struct call_sites *sites_of(struct guest_thread *thread)
 {
@@ -55,7 +68,7 @@ static struct call_sites *sites_of(struct guest_thread *thread)
 	if (!guest_is_current(thread))
 		return NULL;
 	if (!thread->sites)
-		thread->sites = guest_memory(sizeof(*thread->sites));
+		add_sites(thread);
 	sites = thread->sites;
 	tid = thread->writer.control->tid;
 	if (!sites || sites->tid == tid)

@@ -101,19 +101,12 @@ void handle_hang_up(struct duet *duet)
 		atomic_store(&duet->missed[i], 0);
 }
 
-/* any: number of the machine-wide recorder to try if the environment names none; 0: none. */
-static int say_hello(struct duet *duet, const struct handshake_environment *environment,
-		     uint32_t any)
+static int send_hello(struct duet *duet, int fd)
 {
 	char name[OPEN_HANDLES_NAME_BYTES];
 	struct stat about;
-	int fd, error;
+	int error;
 
-	if (!handshake_may_use_sockets(environment))
-		return -EACCES;
-	fd = any > 1 ? -1 : handshake_connect(environment->names);
-	if (fd < 0 && any)
-		fd = handshake_connect_any(any);
 	if (fd < 0)
 		return -ECONNREFUSED;
 	open_handles_name(duet->place, name);
@@ -122,25 +115,48 @@ static int say_hello(struct duet *duet, const struct handshake_environment *envi
 		close(fd);
 		return error;
 	}
-	duet->hello = (struct handle_hello){fd, about.st_ino};
+	duet->hello.fd = fd;
+	duet->hello.inode = about.st_ino;
 	return 0;
+}
+
+/* To the recorder that the environment names, with is_any otherwise to one of the machine. */
+static int say_hello(struct duet *duet, const struct handshake_environment *environment,
+		     bool is_any)
+{
+	int fd;
+
+	if (!handshake_may_use_sockets(environment))
+		return -EACCES;
+	duet->hello.next_place = 0;
+	fd = handshake_connect(environment->names);
+	if (fd < 0 && is_any)
+		fd = handshake_connect_any(&duet->hello.next_place);
+	return send_hello(duet, fd);
+}
+
+static uint32_t left_ms(uint64_t end_ms)
+{
+	const uint64_t now_ms = ring_now_ms();
+
+	return now_ms < end_ms ? (uint32_t)(end_ms - now_ms) : 0;
 }
 
 int handle_attach(struct duet *duet, const struct handshake_environment *environment, bool is_any,
 		  uint32_t wait_ms)
 {
+	const uint64_t end_ms = ring_now_ms() + wait_ms;
 	struct handshake_rings rings;
-	uint32_t any = is_any;
-	int error = is_open(&duet->hello) ? 0 : say_hello(duet, environment, any);
+	int error = is_open(&duet->hello) ? 0 : say_hello(duet, environment, is_any);
 
 	if (!error)
 		error = handshake_rings_open(duet->hello.fd, wait_ms, &rings);
 	/* a recorder of other processes refuses; the next one may record this one */
-	while (error == -ENODATA && any && ++any <= SESSION_ANY_NAMES) {
+	while (error == -ENODATA && is_any) {
 		handle_hang_up(duet);
-		error = say_hello(duet, environment, any);
+		error = send_hello(duet, handshake_connect_any(&duet->hello.next_place));
 		if (!error)
-			error = handshake_rings_open(duet->hello.fd, wait_ms, &rings);
+			error = handshake_rings_open(duet->hello.fd, left_ms(end_ms), &rings);
 	}
 	if (error == -ETIMEDOUT)
 		return error;

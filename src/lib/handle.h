@@ -72,6 +72,7 @@ struct attachment {
 struct handle_hello {
 	int fd; /* owned if it is a socket with this inode; -1: none */
 	ino_t inode;
+	uint32_t next_place; /* the next machine-wide recorder to try if this one refuses */
 };
 
 /* All of it is mapped, nothing allocated. */

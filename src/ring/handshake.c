@@ -165,20 +165,32 @@ int handshake_connect(const char *names)
 	return -1;
 }
 
-int handshake_connect_any(uint32_t number)
+/* Place 0 and the next ones are the names of our own user, the rest those of root. */
+static int connect_place(uid_t uid, uint32_t place)
 {
-	uid_t uids[2] = {geteuid(), 0};
+	const unsigned int number = place % SESSION_ANY_NAMES + 1;
+	char name[64];
+	int length = number == 1 ? snprintf(name, sizeof(name), SESSION_ANY, (unsigned)uid)
+				 : snprintf(name, sizeof(name), SESSION_ANY_FURTHER, (unsigned)uid,
+					    number);
 
-	for (int i = 0; i < (uids[0] == 0 ? 1 : 2); i++) {
-		char name[64];
-		int length = number == 1
-				     ? snprintf(name, sizeof(name), SESSION_ANY, (unsigned)uids[i])
-				     : snprintf(name, sizeof(name), SESSION_ANY_FURTHER,
-						(unsigned)uids[i], number);
-		int fd = connect_to(name, (size_t)length);
+	return connect_to(name, (size_t)length);
+}
+
+/* Names are taken in their order, so the first one without a listener ends a user's. */
+int handshake_connect_any(uint32_t *inout_place)
+{
+	const uid_t uid = geteuid();
+	const uint32_t own_places = uid ? SESSION_ANY_NAMES : 0;
+	const uint32_t places = own_places + SESSION_ANY_NAMES;
+
+	while (*inout_place < places) {
+		const uint32_t place = (*inout_place)++;
+		int fd = connect_place(place < own_places ? uid : 0, place);
 
 		if (fd >= 0)
 			return fd;
+		*inout_place = place < own_places ? own_places : places;
 	}
 	return -1;
 }

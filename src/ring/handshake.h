@@ -44,9 +44,9 @@ bool handshake_may_read_counter(void);
 /* Connects to the first listening name of `names`, separated by ',', that belongs to our user or
  * root; -1: none does. */
 int handshake_connect(const char *names);
-/* Connects to a recorder of the whole machine: to the number-th one, from 1 to SESSION_ANY_NAMES.
- */
-int handshake_connect_any(uint32_t number);
+/* Connects to the next recorder of the whole machine: those of our own user come first, then
+ * root's. The place is 0 for the first search; -1: there are no more. */
+int handshake_connect_any(uint32_t *inout_place);
 
 /* Rings received from a recorder. */
 struct handshake_rings {

@@ -19,6 +19,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <xxhash.h>
 #include <zstd.h>
 
@@ -33,6 +34,7 @@
 /* bytes; smaller columns share a block, because the statistics of a block take about 100 bytes */
 #define BLOCK_MIN ((size_t)2000)
 
+enum { BLOCK_MAX = 1 << 17 }; /* the largest block of a file system */
 enum { LENGTH_MAX = 5, SYNC_AT = 1, CHECKSUM_AT = 10, SYNC_TAG = 0x09, CHECKSUM_TAG = 0x11 };
 
 void chunk_packer_init(struct chunk_packer *packer, int level)
@@ -184,6 +186,33 @@ bool chunk_has_prefix(const uint8_t *message, size_t size)
 		return false;
 	memcpy(&sync, message + SYNC_AT, sizeof(sync));
 	return sync == TRACE_SYNC;
+}
+
+static bool is_chunk_at(int fd, off_t at)
+{
+	uint8_t head[64];
+	ssize_t count = pread(fd, head, sizeof(head), at);
+	size_t size, length = count > 0 ? chunk_length(head, head + count, &size) : 0;
+
+	return length && chunk_has_prefix(head + length, (size_t)count - length);
+}
+
+/* The first block with data may begin with zeros. */
+bool chunk_begins_file(int fd)
+{
+	off_t at = lseek(fd, 0, SEEK_DATA), end;
+	uint8_t bytes[4096];
+	ssize_t count = 1, i;
+
+	if (at < 0)
+		at = 0; /* the file system has no answer */
+	for (end = at + BLOCK_MAX; at < end && count > 0; at += count) {
+		count = pread(fd, bytes, sizeof(bytes), at);
+		for (i = 0; i < count; i++)
+			if (bytes[i])
+				return is_chunk_at(fd, at + i);
+	}
+	return false;
 }
 
 uint64_t chunk_checksum(const uint8_t *message)

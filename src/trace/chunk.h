@@ -64,6 +64,8 @@ size_t chunk_length(const uint8_t *at, const uint8_t *end, size_t *ret_size);
 bool chunk_has_prefix(const uint8_t *message, size_t size);
 bool chunk_is_intact(const uint8_t *message, size_t size);
 uint64_t chunk_checksum(const uint8_t *message); /* as stored */
+/* Whether a file begins with a chunk; a ring's file may have a hole before it. */
+bool chunk_begins_file(int fd);
 
 /* Reads the head of a message whose prefix is valid; the checksum need not be checked. Errors:
  * -EBADMSG. */

@@ -15,6 +15,7 @@
  *           it copies a few MB in each round.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -94,6 +95,11 @@ static int write_start(struct trace_cutting *cutting, const struct trace_segment
 	return error ? error : segment_write_index(target);
 }
 
+static int out_of_memory(const char *path)
+{
+	return error_set(-ENOMEM, "create '%s': out of memory", path);
+}
+
 static int note_indices(struct trace_cutting *cutting)
 {
 	const struct writer_index *index = &cutting->writer->index;
@@ -102,7 +108,7 @@ static int note_indices(struct trace_cutting *cutting)
 	cutting->has_index = !index->is_incomplete;
 	cutting->indices = calloc(index->written_count + 1, sizeof(*cutting->indices));
 	if (!cutting->indices)
-		return -ENOMEM;
+		return out_of_memory(cutting->target->file.path);
 	for (size_t i = 0; i < index->written_count; i++) {
 		struct index_place place = index->written[i];
 
@@ -114,15 +120,13 @@ static int note_indices(struct trace_cutting *cutting)
 	return 0;
 }
 
-static int start_copy(struct trace_cutting *cutting, uint64_t now_ns)
+static int begin_copy(struct trace_cutting *cutting, uint64_t now_ns)
 {
 	struct trace_writer *writer = cutting->writer;
-	const struct trace_segment *first;
-	int error = end_segment(writer, now_ns);
+	const struct trace_segment *first =
+		&writer->segments.items[find_first(writer, &cutting->cut)];
+	int error;
 
-	if (error)
-		return error;
-	first = &writer->segments.items[find_first(writer, &cutting->cut)];
 	cutting->source = first->offset;
 	cutting->end = writer->file.size;
 	cutting->sequence = writer->sequence;
@@ -132,9 +136,21 @@ static int start_copy(struct trace_cutting *cutting, uint64_t now_ns)
 	cutting->cut.last_segment = writer->segments.present;
 	writer->segments.pinned = first->number;
 	error = write_start(cutting, first);
+	return error ? error : note_indices(cutting);
+}
+
+/* The segment's end may start a move, where no holes can be made: offsets then change. */
+static int start_copy(struct trace_cutting *cutting, uint64_t now_ns)
+{
+	struct trace_writer *writer = cutting->writer;
+	int error = end_segment(writer, now_ns);
+
+	if (!error && writer->shortening.is_active)
+		error = error_set(-EAGAIN, "'%s': the recording is being moved", writer->file.path);
 	if (!error)
-		error = note_indices(cutting);
-	/* the next segment begins where this cut ends */
+		error = begin_copy(cutting, now_ns);
+	/* The next segment begins where this cut ends. The recording goes on, also after an error:
+	 * its host must not keep an end. */
 	end_host(writer, 0);
 	segment_begin(writer);
 	return error;
@@ -148,6 +164,13 @@ static bool can_cut(const struct trace_writer *writer)
 	       (options->is_ring || (!options->keep_ns && !options->max_bytes));
 }
 
+static int empty_target(struct trace_writer *target)
+{
+	int error = writer_empty_file(target);
+
+	return error ? error_set(error, "write '%s': %s", target->file.path, strerror(-error)) : 0;
+}
+
 int trace_cut_start(struct trace_writer *writer, uint64_t now_ns, const char *path,
 		    const struct trace_cut *cut, struct trace_cutting **ret_cutting)
 {
@@ -157,19 +180,20 @@ int trace_cut_start(struct trace_writer *writer, uint64_t now_ns, const char *pa
 	int error;
 
 	if (writer->segments.pinned || writer->shortening.is_active)
-		return error_set(-EBUSY, "'%s': the recording is being copied or moved", path);
+		return error_set(-EAGAIN, "'%s': the recording is being copied or moved", path);
 	if (!can_cut(writer))
 		return error_set(-EOPNOTSUPP, "'%s': no part can be cut out of this recording",
 				 path);
 	cutting = calloc(1, sizeof(*cutting));
 	if (!cutting)
-		return error_set(-ENOMEM, "create '%s': out of memory", path);
+		return out_of_memory(path);
 	cutting->writer = writer;
 	cutting->cut = *cut;
 	cutting->buffer = malloc(BUFFER_BYTES);
-	error = cutting->buffer ? writer_new(path, &options, &cutting->target) : -ENOMEM;
+	error = cutting->buffer ? writer_new(path, &options, &cutting->target)
+				: out_of_memory(path);
 	if (!error)
-		error = writer_empty_file(cutting->target);
+		error = empty_target(cutting->target);
 	if (!error)
 		error = start_copy(cutting, now_ns);
 	if (error) {
@@ -217,10 +241,21 @@ static int write_end(struct trace_cutting *cutting)
 	target->segments.present = cutting->cut.last_segment;
 	if (array_grow(index->written, index->written_capacity,
 		       index->written_count + cutting->indices_count))
-		return -ENOMEM;
+		return out_of_memory(target->file.path);
 	for (size_t i = 0; i < cutting->indices_count; i++)
 		index->written[index->written_count++] = cutting->indices[i];
 	return segment_write_end(target);
+}
+
+/* Closing reports writes that failed late (quotas, NFS). A copy of the descriptor is closed, so
+ * that the file can still be removed. */
+static int check_close(const struct writer_file *file)
+{
+	const int copy = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
+
+	if (copy >= 0 && close(copy))
+		return error_set(-errno, "close '%s': %s", file->path, strerror(errno));
+	return 0;
 }
 
 static int finish_cut(struct trace_cutting *cutting, struct trace_cut *ret_cut)
@@ -228,6 +263,8 @@ static int finish_cut(struct trace_cutting *cutting, struct trace_cut *ret_cut)
 	struct trace_writer *target = cutting->target;
 	int error = write_end(cutting);
 
+	if (!error)
+		error = check_close(&target->file);
 	if (error)
 		return error;
 	cutting->cut.bytes = target->file.size;

@@ -145,6 +145,8 @@ static uint64_t skip_hole(const struct trace_reader *reader, uint64_t offset)
 {
 	off_t data = reader->file.fd < 0 ? -1 : lseek(reader->file.fd, (off_t)offset, SEEK_DATA);
 
+	if (data < 0 && errno == ENXIO && reader->file.fd >= 0) /* nothing but a hole follows */
+		return reader->file.size;
 	return data > (off_t)offset ? (uint64_t)data : offset;
 }
 

@@ -217,10 +217,27 @@ int shorten_step(struct trace_writer *writer, uint64_t budget)
 	return 0;
 }
 
+/* Without disk space for the move, the segments stay behind the hole, and the END follows them.
+ * Only copies into the hole need space: they become a hole again. */
+static bool give_up_move(struct trace_writer *writer, int error)
+{
+	struct shortening *shortening = &writer->shortening;
+
+	if ((error != -ENOSPC && error != -EDQUOT) || shortening->target > shortening->distance)
+		return false;
+	shortening->is_active = false;
+	writer->file.hole_bytes = 0;
+	punch_hole(writer, shortening->distance);
+	return true;
+}
+
 int shorten_close_ring(struct trace_writer *writer)
 {
+	int error;
+
 	if (writer->file.hole_bytes && writer->segments.count && !writer->shortening.is_active &&
 	    writer->segments.items[0].offset > writer->file.largest_chunk)
 		begin_move(writer, writer->segments.items[0].offset);
-	return shorten_step(writer, UINT64_MAX);
+	error = shorten_step(writer, UINT64_MAX);
+	return error && !give_up_move(writer, error) ? error : 0;
 }

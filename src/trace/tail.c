@@ -51,6 +51,7 @@ struct trace_tail {
 	uint64_t newest_ns;
 	uint32_t first; /* lower segments are dropped */
 	bool has_ended;
+	bool is_gone; /* no more chunks will come */
 	struct tail_segment *segments;
 	size_t capacity, count;
 	uint8_t *buffer; /* BUFFER_BYTES from buffer_offset on */
@@ -165,7 +166,9 @@ static bool skip_zeros(struct trace_tail *tail)
 	size_t size;
 	const uint8_t *at;
 
-	if (data > (off_t)tail->offset)
+	if (data < 0 && errno == ENXIO) /* nothing but a hole follows */
+		tail->offset = tail->size;
+	else if (data > (off_t)tail->offset)
 		tail->offset = (uint64_t)data;
 	while (tail->offset < tail->size && (at = view(tail, 1, &size)) != NULL) {
 		const uint8_t *end = at + size;
@@ -203,22 +206,40 @@ static int read_chunk(struct trace_tail *tail)
 	return error ? error : 1;
 }
 
+static bool read_head_at(const struct trace_tail *tail, uint64_t offset,
+			 struct segment_head *ret_head)
+{
+	uint8_t bytes[128];
+	ssize_t count = pread(tail->fd, bytes, sizeof(bytes), (off_t)offset);
+	size_t size = 0, before = count > 0 ? chunk_length(bytes, bytes + count, &size) : 0;
+
+	return before && before + size <= (size_t)count &&
+	       !segment_head_read(bytes + before, size, ret_head);
+}
+
 /* Whether the newest segment is still where it was. */
-static bool is_in_place(struct trace_tail *tail)
+static bool is_in_place(const struct trace_tail *tail)
 {
 	const struct tail_segment *last;
-	uint8_t bytes[128];
 	struct segment_head head;
-	size_t size = 0, before;
-	ssize_t count;
 
 	if (!tail->count)
 		return true;
 	last = &tail->segments[tail->count - 1];
-	count = pread(tail->fd, bytes, sizeof(bytes), (off_t)last->offset);
-	before = count > 0 ? chunk_length(bytes, bytes + count, &size) : 0;
-	return before && before + size <= (size_t)count &&
-	       !segment_head_read(bytes + before, size, &head) && head.number == last->head.number;
+	return read_head_at(tail, last->offset, &head) && head.number == last->head.number;
+}
+
+void trace_tail_start_at(struct trace_tail *tail, uint64_t offset)
+{
+	struct segment_head head;
+
+	if (!tail->offset && read_head_at(tail, offset, &head))
+		tail->offset = offset;
+}
+
+void trace_tail_set_gone(struct trace_tail *tail)
+{
+	tail->is_gone = true;
 }
 
 static void add_mark(struct trace_tail *tail)
@@ -230,9 +251,10 @@ static void add_mark(struct trace_tail *tail)
 		(uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec, tail->offset};
 }
 
-int trace_tail_update(struct trace_tail *tail)
+int trace_tail_update_part(struct trace_tail *tail, uint64_t max_bytes)
 {
 	struct stat status;
+	uint64_t begin;
 	int result;
 
 	if (fstat(tail->fd, &status))
@@ -241,15 +263,23 @@ int trace_tail_update(struct trace_tail *tail)
 		start_anew(tail);
 	tail->size = (uint64_t)status.st_size;
 	tail->buffer_size = 0;
+	begin = tail->offset;
 	do
 		result = read_chunk(tail);
-	while (result > 0);
+	while (result > 0 && tail->offset - begin < max_bytes);
 	/* The file was damaged, or moved during the reading: the next update starts anew. */
 	if (result == -EBADMSG)
 		start_anew(tail);
 	else
 		add_mark(tail);
 	return result == -EBADMSG ? 0 : result;
+}
+
+int trace_tail_update(struct trace_tail *tail)
+{
+	int result = trace_tail_update_part(tail, UINT64_MAX);
+
+	return result > 0 ? 0 : result;
 }
 
 uint64_t trace_tail_newest_ns(const struct trace_tail *tail)
@@ -374,16 +404,25 @@ static uint64_t end_of(const struct trace_tail *tail, size_t index)
 	return index + 1 < tail->count ? tail->segments[index + 1].offset : tail->offset;
 }
 
+static size_t find_after(const struct trace_tail *tail, uint32_t after)
+{
+	size_t first = 0;
+
+	while (first < tail->count && tail->segments[first].head.number <= after)
+		first++;
+	return first;
+}
+
 int trace_tail_read_ended(struct trace_tail *tail, uint32_t after, uint64_t max_bytes,
 			  uint8_t **ret_bytes, size_t *ret_size, uint32_t *ret_last)
 {
-	const size_t ended = tail->count && !tail->has_ended ? tail->count - 1 : tail->count;
-	size_t first = 0, last;
+	const bool is_whole = tail->has_ended || tail->is_gone || !tail->count;
+	const size_t ended = is_whole ? tail->count : tail->count - 1;
+	const size_t first = find_after(tail, after);
+	size_t last;
 	int error;
 
-	while (first < ended && tail->segments[first].head.number <= after)
-		first++;
-	if (first == ended)
+	if (first >= ended)
 		return -ENODATA;
 	for (last = first; last + 1 < ended; last++)
 		if (end_of(tail, last + 1) - tail->segments[first].offset > max_bytes)
@@ -392,6 +431,18 @@ int trace_tail_read_ended(struct trace_tail *tail, uint32_t after, uint64_t max_
 	if (!error)
 		*ret_last = tail->segments[last].head.number;
 	return error;
+}
+
+uint32_t trace_tail_segment_at(const struct trace_tail *tail, uint64_t time_ns)
+{
+	return tail->count ? tail->segments[find_first(tail, time_ns, UINT64_MAX)].head.number : 0;
+}
+
+uint32_t trace_tail_next(const struct trace_tail *tail, uint32_t after)
+{
+	const size_t next = find_after(tail, after);
+
+	return next < tail->count ? tail->segments[next].head.number : 0;
 }
 
 uint32_t trace_tail_present(const struct trace_tail *tail, uint64_t *ret_begin_ns)

@@ -18,6 +18,13 @@ void trace_tail_free(struct trace_tail *tail); /* NULL-safe */
 /* Finds the chunks that were added since the last call. If the file was replaced or its chunks
  * have moved, all are found anew. Errors: -errno. */
 int trace_tail_update(struct trace_tail *tail);
+/* The same for about max_bytes. Returns 1 if there may be more, otherwise 0 or -errno. */
+int trace_tail_update_part(struct trace_tail *tail, uint64_t max_bytes);
+/* Before the first update: earlier segments are not needed. Nothing happens unless a segment begins
+ * at this offset. */
+void trace_tail_start_at(struct trace_tail *tail, uint64_t offset);
+/* The writer has gone without the end of its recording: its newest segment has ended too. */
+void trace_tail_set_gone(struct trace_tail *tail);
 
 /* Latest time, CLOCK_MONOTONIC, of a segment's start or of a row whose time is of that clock; 0:
  * none. */
@@ -49,5 +56,9 @@ int trace_tail_read(struct trace_tail *tail, uint64_t from_ns, uint64_t max_byte
  * Errors: -ENODATA: there is none yet. */
 int trace_tail_read_ended(struct trace_tail *tail, uint32_t after, uint64_t max_bytes,
 			  uint8_t **ret_bytes, size_t *ret_size, uint32_t *ret_last);
+/* Number of the last segment that began at or before a time, or of the first one; 0: none. */
+uint32_t trace_tail_segment_at(const struct trace_tail *tail, uint64_t time_ns);
+/* Number of the first segment after `after`; 0: none. */
+uint32_t trace_tail_next(const struct trace_tail *tail, uint32_t after);
 /* Number of the newest segment, and when it began (CLOCK_MONOTONIC); 0: none. */
 uint32_t trace_tail_present(const struct trace_tail *tail, uint64_t *ret_begin_ns);

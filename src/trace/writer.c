@@ -76,15 +76,8 @@ static void make_private(const struct trace_writer *writer, const struct stat *s
 /* Whether a recording may replace the content: there is none, or it begins like a trace. */
 static bool is_replaceable(const struct trace_writer *writer, const struct stat *status)
 {
-	uint8_t head[64];
-	ssize_t count;
-	size_t length, size;
-
-	if (!writer->options.only_traces || !S_ISREG(status->st_mode) || !status->st_size)
-		return true;
-	count = pread(writer->file.fd, head, sizeof(head), 0);
-	length = count > 0 ? chunk_length(head, head + count, &size) : 0;
-	return length && chunk_has_prefix(head + length, (size_t)count - length);
+	return !writer->options.only_traces || !S_ISREG(status->st_mode) || !status->st_size ||
+	       chunk_begins_file(writer->file.fd);
 }
 
 static int open_file(struct trace_writer *writer, const char *path)
@@ -265,6 +258,18 @@ int trace_writer_open_again(const struct trace_writer *writer)
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", writer->file.fd);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
+}
+
+uint64_t trace_writer_offset_at(const struct trace_writer *writer, uint64_t time_ns)
+{
+	const struct segment_list *segments = &writer->segments;
+	size_t i = segments->count;
+
+	if (!i || writer->shortening.is_active)
+		return 0;
+	while (--i && segments->items[i].begin_ns > time_ns)
+		continue;
+	return segments->items[i].offset;
 }
 
 uint32_t trace_writer_string(struct trace_writer *writer, const char *text, size_t length)

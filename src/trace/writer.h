@@ -133,6 +133,10 @@ void trace_writer_set_pace(struct trace_writer *writer, uint64_t flush_ns, uint6
  * is not a regular file. */
 int trace_writer_open_again(const struct trace_writer *writer);
 
+/* Offset of the last segment that began at or before a time, or of the first one; 0: not known, or
+ * the file is being moved. */
+uint64_t trace_writer_offset_at(const struct trace_writer *writer, uint64_t time_ns);
+
 struct trace_writer_stats {
 	uint64_t rows;      /* written; EVENT_LOSS is not counted */
 	uint64_t rows_lost; /* could not be written */
@@ -163,8 +167,9 @@ struct trace_cut {
 struct trace_cutting;
 
 /* Ends the present segment and starts to copy all segments from cut->from_ns on into a new file.
- * The segments are kept until the copy ends. One cut can run at a time. Errors: -EBUSY, -EOPNOTSUPP
- * for a file that drops segments without is_ring, and those of trace_writer_open. */
+ * The segments are kept until the copy ends. One cut can run at a time. Errors: -EAGAIN: another
+ * cut runs, or the file is being moved; -EOPNOTSUPP for a file that drops segments without is_ring;
+ * those of trace_writer_open (-EBUSY: the new file is in use). */
 int trace_cut_start(struct trace_writer *writer, uint64_t now_ns, const char *path,
 		    const struct trace_cut *cut, struct trace_cutting **ret_cutting);
 /* Copies about `bytes`. Returns 1 when the copy is complete, 0 before, otherwise -errno. After 1 or

@@ -262,7 +262,7 @@ static void start_cut(struct triggers *triggers, struct trace_writer *writer, ui
 	}
 	write_note(triggers, writer, firing, number);
 	error = trace_cut_start(writer, now_ns, triggers->path, &cut, &triggers->cutting);
-	if (error && error != -EBUSY)
+	if (error && error != -EAGAIN)
 		report_failure(triggers);
 	else if (error) /* the file is being shortened; the next tick tries again */
 		error_clear();

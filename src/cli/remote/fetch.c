@@ -40,15 +40,10 @@ int fetch_check_output(const char *path)
 {
 	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct stat about;
-	uint8_t head[64];
-	ssize_t count;
-	size_t length, size;
 
 	if (fd < 0 || fstat(fd, &about) || !S_ISREG(about.st_mode) || !about.st_size)
 		return 0; /* opening it for writing has its own message */
-	count = pread(fd, head, sizeof(head), 0);
-	length = count > 0 ? chunk_length(head, head + count, &size) : 0;
-	if (length && chunk_has_prefix(head + length, (size_t)count - length))
+	if (chunk_begins_file(fd))
 		return 0;
 	return error_set(-EEXIST,
 			 "'%s' is not a trace, and the recording would replace it; choose another "

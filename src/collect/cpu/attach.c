@@ -159,7 +159,8 @@ int cpu_attach_process(void *state, pid_t pid, int pid_fd)
 		return error_set(-ENOMEM, "process %d: out of memory", (int)pid);
 	if (cpu->rings)
 		error = look_instead(cpu, attach_threads(cpu, process, pid_fd));
-	if (!error && !cpu->rings)
+	/* BPF programs record all threads of the machine: nothing is polled */
+	if (!error && !cpu->rings && !cpu->who.is_machine)
 		error = add_to_family(cpu, pid, pid_fd, true);
 	if (error) {
 		processes_end(cpu->processes, (uint32_t)pid, now_ns);

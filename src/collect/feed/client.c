@@ -34,12 +34,16 @@
 #include "trace/reader.h"
 #include "trace/tail.h"
 
-#define LOOK_NS         UINT64_C(1000000000)
-#define FINISH_NS       UINT64_C(2000000000)
-#define STEP_BYTES      ((uint64_t)4 << 20)
+#define LOOK_NS      UINT64_C(1000000000)
+#define FINISH_NS    UINT64_C(2000000000)
+/* A process has rows in segments that have ended after this time. */
+#define SEEN_NS      UINT64_C(3000000000)
+#define STEP_BYTES   ((uint64_t)4 << 20)
+/* Bytes of the other recorder's file that are looked through in a step: 2 ms. */
+#define UPDATE_BYTES ((uint64_t)16 << 20)
 /* Commands that are taken over have numbers of their own: a guest that attaches to this recorder
- * later counts from 1 again. */
-#define CORRELATION_BIT ((uint64_t)1 << 63)
+ * later counts from 1 again. The highest byte is the number of an attachment. */
+enum { CORRELATION_BITS = 56, TAKEN_OVER = 0x80, FEED_ATTACHMENTS = 16 };
 
 enum { EARLIER_MAX = 1 << 20 };
 
@@ -53,12 +57,17 @@ struct feed {
 	int connection;          /* owned */
 	pid_t pid;               /* the other recorder's */
 	unsigned int number;     /* its name has this number */
+	unsigned int place;      /* among all feeds of our recording */
 	struct trace_tail *tail; /* owned; NULL: no welcome yet */
 	struct trace_copy *copy; /* owned */
 	struct hash_map owned;   /* ids of the processes that are attached there -> 1 */
 	uint32_t last_segment;   /* copied */
 	bool has_started;        /* last_segment is known */
+	bool has_taken;          /* a process was taken over */
+	uint64_t owned_ns;       /* when the last process became known */
 	bool has_left;           /* its recording has ended */
+	bool has_gap;            /* rows are missing, and a note says so */
+	uint64_t copied_ns;      /* when rows were copied last, or looked for first */
 	/* Commands that were launched before our recording began -> 1; their executions are left
 	 * out. */
 	struct hash_map earlier;
@@ -69,7 +78,7 @@ struct feed {
 static bool is_wanted(const struct feed *feed, const struct event_process *process)
 {
 	return process->guest_begin_ns && hash_map_find(&feed->owned, process->id) &&
-	       feed->feeds->options.wants(feed->feeds->options.context, process->pid);
+	       feed->feeds->options.wants(feed->feeds->options.context, process);
 }
 
 static bool has_entity(void *context, enum event_kind kind, const void *row)
@@ -102,7 +111,7 @@ static void hint_process(const struct feed *feed, const struct event_process *ro
 	recording_hint(feed->feeds->recording, text);
 }
 
-static uint32_t find_process(const struct feed *feed, struct event_process *row)
+static uint32_t find_process(struct feed *feed, struct event_process *row)
 {
 	struct recording *recording = feed->feeds->recording;
 	struct process *process;
@@ -112,11 +121,14 @@ static uint32_t find_process(const struct feed *feed, struct event_process *row)
 		return 0;
 	row->host = recording->host;
 	process_adopt(recording->processes, row->pid, row);
-	process = processes_find(recording->processes, row->pid);
-	if (process)
-		process->is_fed = true;
+	feed->has_taken = true;
 	feed->feeds->processes++;
-	feed->feeds->options.on_process(feed->feeds->options.context, row->pid);
+	feed->feeds->options.on_process(feed->feeds->options.context, row);
+	process = processes_find(recording->processes, row->pid);
+	if (process) {
+		process->is_fed = true;
+		process->row.labels_string = row->labels_string;
+	}
 	hint_process(feed, row);
 	return row->id;
 }
@@ -159,7 +171,7 @@ static uint32_t find_clock(struct recording *recording, const struct event_clock
 /* Host clocks have the same ids in all traces. */
 static uint32_t find_id(void *context, enum event_kind kind, void *row)
 {
-	const struct feed *feed = context;
+	struct feed *feed = context;
 	struct recording *recording = feed->feeds->recording;
 
 	switch (kind) {
@@ -186,14 +198,23 @@ static uint32_t find_id(void *context, enum event_kind kind, void *row)
 	}
 }
 
+/* The labels are our own recording's, if it has some. The account must not expect earlier calls. */
+static void update_process(const struct feed *feed, struct event_process *row)
+{
+	const struct process *process = processes_find(feed->feeds->recording->processes, row->pid);
+
+	if (process && process->row.id == row->id && process->row.labels_string)
+		row->labels_string = process->row.labels_string;
+	if (row->guest_begin_ns < feed->feeds->begin_ns)
+		row->guest_begin_ns = feed->feeds->begin_ns;
+}
+
 static bool update(void *context, enum event_kind kind, void *row)
 {
 	const struct feed *feed = context;
-	struct event_process *process = row;
 
-	/* the account must not expect earlier calls */
-	if (kind == EVENT_PROCESS && process->guest_begin_ns < feed->feeds->begin_ns)
-		process->guest_begin_ns = feed->feeds->begin_ns;
+	if (kind == EVENT_PROCESS)
+		update_process(feed, row);
 	if (kind == EVENT_CLOCK)
 		return ((const struct event_clock *)row)->type == CLOCK_TYPE_DEVICE;
 	return kind != EVENT_HOST;
@@ -212,11 +233,21 @@ static bool is_inside(const struct feed *feed, uint64_t time)
 	return time >= feed->feeds->begin_time && time <= feed->feeds->end_time;
 }
 
+/* A process may be taken over from several recorders, one after the other. 0 stays: no command. */
+static uint64_t take_correlation(const struct feed *feed, uint64_t correlation)
+{
+	const uint64_t attachment =
+		(correlation >> CORRELATION_BITS) + (uint64_t)feed->place * FEED_ATTACHMENTS;
+	const uint64_t number = correlation & (((uint64_t)1 << CORRELATION_BITS) - 1);
+
+	return correlation ? number | (attachment | TAKEN_OVER) << CORRELATION_BITS : 0;
+}
+
 static bool has_launch(struct feed *feed, struct event_launch *row)
 {
 	if (!row->correlation)
 		return is_inside(feed, row->enter);
-	row->correlation |= CORRELATION_BIT;
+	row->correlation = take_correlation(feed, row->correlation);
 	if (is_inside(feed, row->enter))
 		return true;
 	if (feed->earlier.count < EARLIER_MAX)
@@ -226,13 +257,15 @@ static bool has_launch(struct feed *feed, struct event_launch *row)
 
 static bool has_execution(struct feed *feed, struct event_execution *row)
 {
-	row->correlation |= CORRELATION_BIT;
+	row->correlation = take_correlation(feed, row->correlation);
 	return is_inside(feed, row->seen) &&
 	       !hash_map_remove(&feed->earlier, row->correlation, NULL);
 }
 
 static bool has_row(void *context, enum event_kind kind, void *row)
 {
+	struct event_instruction_sample *sample = row;
+	struct event_dependency *dependency = row;
 	struct feed *feed = context;
 
 	switch (kind) {
@@ -244,14 +277,13 @@ static bool has_row(void *context, enum event_kind kind, void *row)
 		return ((const struct event_range *)row)->end >= feed->feeds->begin_time &&
 		       ((const struct event_range *)row)->begin <= feed->feeds->end_time;
 	case EVENT_DEPENDENCY:
-		((struct event_dependency *)row)->correlation |= CORRELATION_BIT;
+		dependency->correlation = take_correlation(feed, dependency->correlation);
 		return true;
 	case EVENT_API:
 		translate_wait(feed, row);
 		return is_inside(feed, ((const struct event_api *)row)->begin);
 	case EVENT_INSTRUCTION_SAMPLE:
-		((struct event_instruction_sample *)row)->correlation |=
-			((struct event_instruction_sample *)row)->correlation ? CORRELATION_BIT : 0;
+		sample->correlation = take_correlation(feed, sample->correlation);
 		return true;
 	case EVENT_LOSS: /* without a process it is a loss of the other recording */
 		return ((const struct event_loss *)row)->process != 0;
@@ -321,6 +353,8 @@ static void add_feed(struct feeds *feeds, unsigned int number)
 		return;
 	feed->feeds = feeds;
 	feed->number = number;
+	feed->place = feeds->places;
+	feed->copied_ns = host_clocks_now_ns();
 	feed->connection = connect_to(feeds->options.uid, number, &feed->pid);
 	options.context = feed;
 	if (feed->connection < 0 || feed->pid == getpid() ||
@@ -328,18 +362,35 @@ static void add_feed(struct feeds *feeds, unsigned int number)
 	    array_append(feeds->all, feeds->capacity, feeds->count, feed)) {
 		free_feed(feed);
 		error_clear();
+		return;
 	}
+	feeds->places++;
 }
 
+/* A message may carry more than one descriptor: the others are closed. */
 static int take_descriptor(struct msghdr *message)
 {
 	struct cmsghdr *head = CMSG_FIRSTHDR(message);
-	int fd = -1;
+	int taken = -1, fd;
 
-	if (head && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS &&
-	    head->cmsg_len >= CMSG_LEN(sizeof(fd)))
-		memcpy(&fd, CMSG_DATA(head), sizeof(fd));
-	return fd;
+	if (!head || head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS)
+		return -1;
+	for (size_t at = CMSG_LEN(0); at + sizeof(fd) <= head->cmsg_len; at += sizeof(fd)) {
+		memcpy(&fd, (char *)head + at, sizeof(fd));
+		if (taken < 0)
+			taken = fd;
+		else
+			close(fd);
+	}
+	return taken;
+}
+
+static void open_tail(struct feed *feed, int fd, uint64_t offset)
+{
+	if (trace_tail_new(fd, &feed->tail))
+		feed->has_left = true;
+	else
+		trace_tail_start_at(feed->tail, offset);
 }
 
 /* Handles one message. */
@@ -348,9 +399,11 @@ static void take_message(struct feed *feed, const struct feed_message *message, 
 	if (message->magic != FEED_MAGIC || message->version != FEED_VERSION) {
 		feed->has_left = true;
 	} else if (message->type == FEED_OWNS) {
-		hash_map_put(&feed->owned, message->process, 1);
+		feed->owned_ns = host_clocks_now_ns();
+		for (uint32_t i = 0; i < message->count && i < FEED_BATCH; i++)
+			hash_map_put(&feed->owned, message->processes[i], 1);
 	} else if (message->type == FEED_WELCOME && fd >= 0 && !feed->tail) {
-		feed->has_left |= trace_tail_new(fd, &feed->tail) != 0;
+		open_tail(feed, fd, message->offset);
 		return;
 	}
 	if (fd >= 0)
@@ -371,10 +424,15 @@ static void read_messages(struct feed *feed)
 
 		if (got < 0 && (errno == EAGAIN || errno == EINTR))
 			return;
-		if (got == (ssize_t)sizeof(message))
-			take_message(feed, &message, take_descriptor(&header));
-		else
-			feed->has_left = true;
+		const int fd = got < 0 ? -1 : take_descriptor(&header);
+
+		if (got == (ssize_t)sizeof(message)) {
+			take_message(feed, &message, fd);
+			continue;
+		}
+		if (fd >= 0)
+			close(fd);
+		feed->has_left = true;
 	}
 }
 
@@ -393,32 +451,62 @@ static int copy_bytes(struct feed *feed, const uint8_t *bytes, size_t size)
 	return error;
 }
 
-/* Segments that ended before our recording began are left out. */
-static void skip_earlier(struct feed *feed)
+/* How many rows are missing is not known. */
+static void note_gap(struct feed *feed)
 {
-	uint64_t begin_ns;
-	uint32_t present = trace_tail_present(feed->tail, &begin_ns);
+	struct feeds *feeds = feed->feeds;
+	const uint64_t now_ns = host_clocks_now_ns();
+	char text[200];
 
-	if (!feed->has_started && present)
-		feed->last_segment = present - 1;
-	feed->has_started |= present != 0;
+	recording_lose(feeds->recording, EVENT_PADDING, LOSS_GAP, feed->copied_ns, now_ns, 1);
+	if (feed->has_gap)
+		return;
+	feed->has_gap = true;
+	snprintf(text, sizeof(text),
+		 "some rows of programs that process %d records are missing: a part of its file "
+		 "was dropped or could not be read",
+		 (int)feed->pid);
+	recording_note(feeds->recording, "recorder", COLLECTOR_PARTIAL, 0, text);
+}
+
+/* Segments that ended before our recording began are left out. False: it is not known yet where to
+ * begin. */
+static bool find_start(struct feed *feed, bool has_more)
+{
+	const uint32_t first = feed->has_started || has_more
+				       ? 0
+				       : trace_tail_segment_at(feed->tail, feed->feeds->begin_ns);
+
+	if (first) {
+		feed->last_segment = first - 1;
+		feed->has_started = true;
+	}
+	return feed->has_started;
 }
 
 /* Copies some segments that have ended. False: there were none. */
 static bool copy_some(struct feed *feed)
 {
 	auto_free uint8_t *bytes = NULL;
+	const int more = feed->tail ? trace_tail_update_part(feed->tail, UPDATE_BYTES) : -ENODATA;
 	size_t size;
 	uint32_t last;
 
-	if (!feed->tail || trace_tail_update(feed->tail))
+	if (more < 0)
 		return false;
-	skip_earlier(feed);
-	if (trace_tail_read_ended(feed->tail, feed->last_segment, STEP_BYTES, &bytes, &size, &last))
-		return false;
+	if (!more && feed->has_left)
+		trace_tail_set_gone(feed->tail);
+	if (!find_start(feed, more) ||
+	    trace_tail_read_ended(feed->tail, feed->last_segment, STEP_BYTES, &bytes, &size, &last))
+		return more;
+	if (trace_tail_next(feed->tail, feed->last_segment) != feed->last_segment + 1)
+		note_gap(feed);
 	feed->last_segment = last;
-	if (copy_bytes(feed, bytes, size))
-		error_clear(); /* the segment is damaged, or the writer counts the loss */
+	if (copy_bytes(feed, bytes, size)) {
+		error_clear();
+		note_gap(feed);
+	}
+	feed->copied_ns = host_clocks_now_ns();
 	return true;
 }
 
@@ -479,6 +567,9 @@ static bool is_behind(const struct feed *feed, uint64_t end_ns)
 	uint64_t begin_ns;
 
 	if (!feed->tail || feed->has_left || !feed->owned.count)
+		return false;
+	/* the rows of its processes were seen, and none of them is wanted */
+	if (!feed->has_taken && end_ns > feed->owned_ns + SEEN_NS)
 		return false;
 	trace_tail_present(feed->tail, &begin_ns);
 	return begin_ns < end_ns && !trace_tail_has_ended(feed->tail);

@@ -16,9 +16,10 @@ struct feed;
 
 struct feeds_options {
 	/* Whether this recording is to contain a process. */
-	bool (*wants)(void *context, uint32_t pid);
-	/* Called for each process that is taken over. */
-	void (*on_process)(void *context, uint32_t pid);
+	bool (*wants)(void *context, const struct event_process *process);
+	/* Called for each process that is taken over, before its row is written; it may complete
+	 * the row. */
+	void (*on_process)(void *context, struct event_process *row);
 	void *context;
 	uid_t uid;               /* the user of the other recorders */
 	unsigned int own_number; /* number of our own server's name; 0: none */
@@ -34,6 +35,7 @@ struct feeds {
 	uint64_t end_time;     /* later rows are left out; UINT64_MAX: the recording goes on */
 	uint64_t left_ns;      /* when the last recorder left, at the latest; 0: none has */
 	uint32_t processes;    /* number of processes that were taken over */
+	unsigned int places;   /* number of recorders that were found so far */
 	uint64_t next_look_ns; /* when to look for further recorders */
 };
 

@@ -27,6 +27,9 @@
 /* While a client reads: rows are in the file after 0.2 s, and complete segments each second. */
 #define FOLLOWED_FLUSH_NS   UINT64_C(200000000)
 #define FOLLOWED_SEGMENT_NS UINT64_C(1000000000)
+/* A client's recording began up to this long before it was accepted: recorders look for others each
+ * second. */
+#define EARLIER_NS          UINT64_C(3000000000)
 
 static int listen_at(uid_t uid, unsigned int number)
 {
@@ -54,24 +57,37 @@ void feed_server_open(struct feed_server *server)
 void feed_server_close(struct feed_server *server)
 {
 	for (size_t i = 0; i < server->clients_count; i++)
-		close(server->clients[i]);
+		close(server->clients[i].fd);
 	if (server->listener >= 0)
 		close(server->listener);
 	free(server->processes);
 	*server = (struct feed_server){.listener = -1};
 }
 
-static bool send_process(int client, uint32_t process)
+/* Sends the processes that a client does not know yet, as far as there is room for messages; the
+ * rest follow in the next step. False: it has hung up. */
+static bool send_processes(const struct feed_server *server, struct feed_client *client)
 {
-	const struct feed_message message = {FEED_MAGIC, FEED_VERSION, FEED_OWNS, process};
+	while (client->sent < server->processes_count) {
+		struct feed_message message = {FEED_MAGIC, FEED_VERSION, FEED_OWNS, 0, 0, {0}};
 
-	return send(client, &message, sizeof(message), MSG_DONTWAIT | MSG_NOSIGNAL) ==
-	       (ssize_t)sizeof(message);
+		while (message.count < FEED_BATCH &&
+		       client->sent + message.count < server->processes_count) {
+			message.processes[message.count] =
+				server->processes[client->sent + message.count].id;
+			message.count++;
+		}
+		if (send(client->fd, &message, sizeof(message), MSG_DONTWAIT | MSG_NOSIGNAL) !=
+		    (ssize_t)sizeof(message))
+			return errno == EAGAIN || errno == EINTR || errno == ENOBUFS;
+		client->sent += message.count;
+	}
+	return true;
 }
 
-static bool send_welcome(int client, int file)
+static bool send_welcome(int client, int file, uint64_t offset)
 {
-	struct feed_message welcome = {FEED_MAGIC, FEED_VERSION, FEED_WELCOME, 0};
+	struct feed_message welcome = {FEED_MAGIC, FEED_VERSION, FEED_WELCOME, 0, offset, {0}};
 	_Alignas(struct cmsghdr) char space[CMSG_SPACE(sizeof(int))] = {0};
 	struct iovec part = {&welcome, sizeof(welcome)};
 	struct msghdr message = {.msg_iov = &part,
@@ -98,20 +114,20 @@ static bool is_trusted(const struct feed_server *server, int client)
 	       (peer.uid == server->uid || peer.uid == 0);
 }
 
-static bool greet_client(const struct feed_server *server, int client,
-			 const struct trace_writer *writer)
+static bool greet_client(const struct trace_writer *writer, int client, uint64_t now_ns)
 {
+	const uint64_t from_ns = now_ns > EARLIER_NS ? now_ns - EARLIER_NS : 0;
 	int file = trace_writer_open_again(writer);
-	bool is_greeted = file >= 0 && send_welcome(client, file);
+	bool is_greeted =
+		file >= 0 && send_welcome(client, file, trace_writer_offset_at(writer, from_ns));
 
 	if (file >= 0)
 		close(file);
-	for (size_t i = 0; is_greeted && i < server->processes_count; i++)
-		is_greeted = send_process(client, server->processes[i]);
 	return is_greeted;
 }
 
-static void take_clients(struct feed_server *server, const struct trace_writer *writer)
+static void take_clients(struct feed_server *server, const struct trace_writer *writer,
+			 uint64_t now_ns)
 {
 	int client;
 
@@ -121,8 +137,8 @@ static void take_clients(struct feed_server *server, const struct trace_writer *
 		if (client < 0)
 			break;
 		if (server->clients_count < FEED_CLIENTS && is_trusted(server, client) &&
-		    greet_client(server, client, writer)) {
-			server->clients[server->clients_count++] = client;
+		    greet_client(writer, client, now_ns)) {
+			server->clients[server->clients_count++] = (struct feed_client){client, 0};
 			continue;
 		}
 		server->turned_away++;
@@ -132,7 +148,7 @@ static void take_clients(struct feed_server *server, const struct trace_writer *
 
 static void remove_client(struct feed_server *server, size_t index)
 {
-	close(server->clients[index]);
+	close(server->clients[index].fd);
 	server->clients[index] = server->clients[--server->clients_count];
 }
 
@@ -144,26 +160,59 @@ static bool has_left(int client)
 	return got >= 0 || (errno != EAGAIN && errno != EINTR);
 }
 
-void feed_server_own(struct feed_server *server, uint32_t process)
+static void send_to_all(struct feed_server *server)
 {
-	if (server->listener < 0 || array_append(server->processes, server->processes_capacity,
-						 server->processes_count, process))
-		return;
-	/* a client that does not read is given up */
 	for (size_t i = server->clients_count; i-- > 0;)
-		if (!send_process(server->clients[i], process))
+		if (!send_processes(server, &server->clients[i]))
 			remove_client(server, i);
 }
 
-void feed_server_step(struct feed_server *server, struct trace_writer *writer)
+void feed_server_own(struct feed_server *server, uint32_t process)
+{
+	const struct feed_process owned = {.id = process};
+
+	if (server->listener < 0 || array_append(server->processes, server->processes_capacity,
+						 server->processes_count, owned))
+		return;
+	send_to_all(server);
+}
+
+void feed_server_end(struct feed_server *server, uint32_t process, uint64_t now_ns)
+{
+	for (size_t i = 0; i < server->processes_count; i++)
+		if (server->processes[i].id == process)
+			server->processes[i].ended_ns = now_ns;
+}
+
+/* A client that comes now needs no rows of processes that ended long before. */
+static void forget_ended(struct feed_server *server, uint64_t now_ns)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < server->processes_count; i++) {
+		const struct feed_process process = server->processes[i];
+
+		if (!process.ended_ns || now_ns < process.ended_ns + 2 * EARLIER_NS) {
+			server->processes[kept++] = process;
+			continue;
+		}
+		for (size_t j = 0; j < server->clients_count; j++)
+			server->clients[j].sent -= server->clients[j].sent > kept;
+	}
+	server->processes_count = kept;
+}
+
+void feed_server_step(struct feed_server *server, struct trace_writer *writer, uint64_t now_ns)
 {
 	const size_t before = server->clients_count;
 
 	if (server->listener < 0)
 		return;
-	take_clients(server, writer);
+	forget_ended(server, now_ns);
+	take_clients(server, writer, now_ns);
+	send_to_all(server);
 	for (size_t i = server->clients_count; i-- > 0;)
-		if (has_left(server->clients[i]))
+		if (has_left(server->clients[i].fd))
 			remove_client(server, i);
 	if (server->clients_count && !before)
 		trace_writer_set_pace(writer, FOLLOWED_FLUSH_NS, FOLLOWED_SEGMENT_NS);

@@ -89,12 +89,33 @@ static bool is_recorded(const struct session *session, pid_t pid)
 	return false;
 }
 
-static bool is_wanted(const struct session *session, pid_t pid, uid_t uid)
+static bool does_want(const struct session *session, pid_t pid, uid_t uid, bool is_recorded)
 {
 	const struct session_options *options = session->options;
 
-	return !options->wants_process || options->wants_process(options->process_context, pid, uid,
-								 is_recorded(session, pid));
+	return !options->wants_process ||
+	       options->wants_process(options->process_context, pid, uid, is_recorded);
+}
+
+static bool is_wanted(const struct session *session, pid_t pid, uid_t uid)
+{
+	return does_want(session, pid, uid, is_recorded(session, pid));
+}
+
+/* Whether the calls of a process were taken over from another recorder until now. */
+static bool is_fed(const struct session *session, pid_t pid)
+{
+	const struct process *process = processes_find(session->recording.processes, (uint32_t)pid);
+
+	return process && process->is_fed;
+}
+
+bool session_wants_fed(const struct session *session, const struct event_process *row)
+{
+	const struct process *process = processes_find(session->recording.processes, row->pid);
+
+	return does_want(session, (pid_t)row->pid, row->uid,
+			 process && process->is_fed && !process->has_ended);
 }
 
 /* Lets the caller of the session complete the process's row. */
@@ -128,14 +149,6 @@ static void greet_guest(void *context, const struct injected *injected, int regi
 	attach_answer(greeting->hello->fd, injected->region.ring_count, injected->region.ring_bytes,
 		      region_fd);
 	collectors_catch_up(greeting->session->states, until_ns);
-}
-
-/* Whether the calls of a process were taken over from another recorder until now. */
-static bool is_fed(const struct session *session, pid_t pid)
-{
-	const struct process *process = processes_find(session->recording.processes, (uint32_t)pid);
-
-	return process && process->is_fed;
 }
 
 /* Creates the rings and sends them. sibling: another guest of the same process; NULL: this is the
@@ -382,8 +395,11 @@ void session_end_guest(struct session *session, struct attached *attached)
 	if (attached->connection >= 0)
 		close(attached->connection);
 	charge_looks(session, attached->injected);
-	if (attached->injected->process->references == 1)
+	if (attached->injected->process->references == 1) {
 		complete_row(session, attached->injected, false);
+		feed_server_end(&session->feed_server, attached->injected->process->row.id,
+				host_clocks_now_ns());
+	}
 	user_quotas_end(&session->shares, uid);
 	attached->injected->looks = user_quotas_looks(&session->shares, uid);
 	looks = injected_close(attached->injected);

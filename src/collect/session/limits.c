@@ -113,6 +113,16 @@ static uint32_t get_series(struct session *session, struct attached *attached,
 	return *id;
 }
 
+/* The program may have overwritten the counts from which a value was computed. */
+static int64_t rounded(double value)
+{
+	const double most = 9e18;
+
+	if (!(value > -most && value < most))
+		return value > 0 ? (int64_t)most : -(int64_t)most;
+	return (int64_t)(value < 0 ? value - 0.5 : value + 0.5);
+}
+
 static void put_value(struct session *session, struct attached *attached, enum limit_series which,
 		      const struct limit_result *result, double value)
 {
@@ -121,7 +131,7 @@ static void put_value(struct session *session, struct attached *attached, enum l
 	const struct event_counter row = {
 		.begin = result->begin_ns,
 		.end = result->end_ns,
-		.value = (int64_t)(value < 0 ? value - 0.5 : value + 0.5),
+		.value = rounded(value),
 		.series = get_series(session, attached, which, result->begin_ns),
 	};
 
@@ -153,9 +163,11 @@ static void put_result(struct session *session, struct attached *attached,
  * as a part of all processors. */
 static uint64_t recorder_ns(void)
 {
-	const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+	static long processors; /* reading it opens a file */
 	struct timespec cpu = {0};
 
+	if (!processors)
+		processors = sysconf(_SC_NPROCESSORS_ONLN);
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
 	return ((uint64_t)cpu.tv_sec * SECOND_NS + (uint64_t)cpu.tv_nsec) /
 	       (uint64_t)(processors > 0 ? processors : 1);
@@ -177,6 +189,8 @@ static void step_limit(struct session *session, struct attached *attached, uint6
 	if (reading.guest_ns < own->limit.last.guest_ns)
 		reading.guest_ns = own->limit.last.guest_ns;
 	reading.own_ns = reading.guest_ns + recorder_ns();
+	if (reading.own_ns < own->limit.last.own_ns) /* the sum is beyond 2^64 */
+		reading.own_ns = own->limit.last.own_ns;
 	reading.now_ns = host_clocks_now_ns();
 	own->due_ns = limit_step(&own->limit, &reading);
 	injected_set_detail(injected, detail_of(&own->limit), now_ns);

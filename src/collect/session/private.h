@@ -213,6 +213,8 @@ bool attached_is_alive(const struct attached *attached);
 void session_read_farewell(struct session *session, struct attached *attached);
 /* Detaches a guest whose rings are read, or given up. */
 void session_end_guest(struct session *session, struct attached *attached);
+/* Whether the caller of the session wants a process whose guest is attached to another recorder. */
+bool session_wants_fed(const struct session *session, const struct event_process *row);
 /* Returns the bytes read from the fullest ring. */
 size_t session_drain_guest(struct session *session, struct attached *attached);
 /* False: there may be more. */

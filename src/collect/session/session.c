@@ -247,7 +247,7 @@ static void flush_writer(struct session *session, uint64_t now_ns)
 		return;
 	session->times.next_flush_ns = now_ns + FLUSH_NS;
 	if (session->output_begun) {
-		feed_server_step(&session->feed_server, session->writer);
+		feed_server_step(&session->feed_server, session->writer, now_ns);
 		feeds_step(&session->feeds, now_ns);
 	}
 	if (options->on_tick && options->on_tick(options->tick_context, session->writer, now_ns))
@@ -327,20 +327,24 @@ static void enter_running(struct session *session)
 }
 
 /* Whether rows of a process are taken over from the recorder to which its guest is attached. */
-static bool wants_process(void *context, uint32_t pid)
+static bool wants_process(void *context, const struct event_process *process)
 {
 	const struct session *session = context;
 
-	return session->options->any || running_has(&session->running, (pid_t)pid);
+	return (session->options->any || running_has(&session->running, (pid_t)process->pid)) &&
+	       session_wants_fed(session, process);
 }
 
 /* Samples and switches are this recording's own. Processes of -p are sampled from the start. */
-static void sample_process(void *context, uint32_t pid)
+static void begin_fed(void *context, struct event_process *row)
 {
 	struct session *session = context;
+	const struct session_options *options = session->options;
 
-	if (session->options->any)
-		session_attach_guest(session, (pid_t)pid, -1);
+	if (options->any)
+		session_attach_guest(session, (pid_t)row->pid, -1);
+	if (options->describe_process)
+		options->describe_process(options->process_context, session->writer, row, true);
 }
 
 /* The feeds need the recording's clocks and host. */
@@ -349,7 +353,7 @@ static void open_feeds(struct session *session)
 	const struct session_options *options = session->options;
 	const struct feeds_options feeds = {
 		.wants = wants_process,
-		.on_process = sample_process,
+		.on_process = begin_fed,
 		.uid = session->attach.opener,
 		.context = session,
 		.own_number = session->feed_server.listener < 0 ? 0 : session->feed_server.number};

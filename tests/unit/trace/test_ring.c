@@ -5,9 +5,13 @@
 #include "harness.h"
 
 #include <errno.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
+#include "base/error.h"
 #include "counted_rows.h"
+#include "trace/chunk.h"
 #include "trace/tail.h"
 
 static const struct trace_writer_options ring = {
@@ -20,6 +24,15 @@ static void write_seconds(struct recording *recording, int seconds, uint64_t *no
 		add_rows(recording, 100, *now);
 		CHECK_EQUAL(trace_writer_flush_all(recording->writer, *now), 0);
 	}
+}
+
+/* A killed recorder leaves the hole; the next recording may have the same name. */
+static void check_replaceable(const char *path)
+{
+	int fd = open(path, O_RDONLY);
+
+	CHECK(chunk_begins_file(fd));
+	close(fd);
 }
 
 TEST(dropped_segments_become_a_hole)
@@ -42,6 +55,7 @@ TEST(dropped_segments_become_a_hole)
 	CHECK_EQUAL(found.last + 1, recording.next);
 	CHECK(found.rows >= 4000 && found.rows <= 6000);
 	CHECK_EQUAL(found.damage.bytes, 0);
+	check_replaceable(path);
 	CHECK_EQUAL(trace_writer_close(recording.writer, now), 0);
 	REQUIRE(stat(path, &status) == 0);
 	CHECK(status.st_size < 40 * 1000 * 40 / 3);
@@ -128,7 +142,7 @@ TEST(a_slow_cut_keeps_its_segments)
 	begin(&recording, path, &ring);
 	write_seconds(&recording, 10, &now);
 	CHECK_EQUAL(trace_cut_start(recording.writer, now, cut_path, &cut, &cutting), 0);
-	CHECK_EQUAL(trace_cut_start(recording.writer, now, cut_path, &cut, &other), -EBUSY);
+	CHECK_EQUAL(trace_cut_start(recording.writer, now, cut_path, &cut, &other), -EAGAIN);
 	rows = recording.next;
 	for (int i = 0; i < 30 && !result; i++) {
 		write_seconds(&recording, 1, &now);
@@ -145,6 +159,44 @@ TEST(a_slow_cut_keeps_its_segments)
 	CHECK_EQUAL(trace_writer_close(recording.writer, now), 0);
 	unlink(path);
 	unlink(cut_path);
+}
+
+/* A cut that fails leaves the recording as it was: it goes on, and its host has no end. */
+TEST(a_cut_that_fails_leaves_no_trace)
+{
+	struct event_host host = {.id = 1, .begin_ns = SECOND};
+	struct rlimit usual, tight;
+	struct recording recording;
+	struct trace_cut cut = {0};
+	struct trace_writer *other;
+	uint64_t now = SECOND;
+	char path[64], cut_path[80];
+
+	make_path(path);
+	snprintf(cut_path, sizeof(cut_path), "%s.cut", path);
+	begin(&recording, path, &ring);
+	CHECK_EQUAL(trace_writer_entity(recording.writer, EVENT_HOST, &host), 0);
+	write_seconds(&recording, 2, &now);
+	/* the target is in use: a later attempt fails too */
+	REQUIRE(trace_writer_open(cut_path, NULL, &other) == 0);
+	CHECK_EQUAL(trace_writer_cut(recording.writer, now, cut_path, &cut), -EBUSY);
+	trace_writer_abandon(other);
+	/* the end of the segment cannot be written */
+	add_rows(&recording, 100, now);
+	signal(SIGXFSZ, SIG_IGN);
+	REQUIRE(getrlimit(RLIMIT_FSIZE, &usual) == 0);
+	tight = usual;
+	tight.rlim_cur = 1;
+	REQUIRE(setrlimit(RLIMIT_FSIZE, &tight) == 0);
+	CHECK_EQUAL(trace_writer_cut(recording.writer, now, cut_path, &cut), -EFBIG);
+	CHECK(strstr(error_text(), "write '") != NULL);
+	REQUIRE(setrlimit(RLIMIT_FSIZE, &usual) == 0);
+	error_clear();
+	CHECK_EQUAL(access(cut_path, F_OK), -1);
+	REQUIRE(trace_writer_find_entity(recording.writer, EVENT_HOST, 1, &host));
+	CHECK_EQUAL(host.end_ns, 0);
+	trace_writer_close(recording.writer, now);
+	unlink(path);
 }
 
 TEST(a_moving_file_cannot_be_cut)
@@ -222,6 +274,62 @@ TEST(a_file_that_moves_is_followed)
 	follow(&moving, true);
 }
 
+/* Nor is a file that is one hole. */
+static void check_no_trace(const char *path)
+{
+	int fd = open(path, O_RDWR);
+
+	CHECK(!chunk_begins_file(fd));
+	CHECK(ftruncate(fd, 0) == 0 && ftruncate(fd, 200000) == 0);
+	CHECK(!chunk_begins_file(fd));
+	close(fd);
+}
+
+/* A reader that needs the last seconds alone begins in the middle, and reads in parts. */
+TEST(a_file_is_read_in_parts)
+{
+	struct recording recording;
+	struct trace_tail *tail;
+	uint64_t now = SECOND, begin_ns, offset;
+	uint32_t first, last, present;
+	uint8_t *bytes;
+	size_t size;
+	char path[64];
+	int more, parts = 0;
+
+	make_path(path);
+	begin(&recording, path, &ring);
+	write_seconds(&recording, 20, &now);
+	offset = trace_writer_offset_at(recording.writer, now - 2 * SECOND);
+	CHECK(offset > 0);
+	REQUIRE(trace_tail_new(open(path, O_RDONLY), &tail) == 0);
+	trace_tail_start_at(tail, offset + 1); /* no segment begins there */
+	trace_tail_start_at(tail, offset);
+	while ((more = trace_tail_update_part(tail, 1)) == 1)
+		parts++;
+	CHECK_EQUAL(more, 0);
+	CHECK(parts > 10);
+	first = trace_tail_next(tail, 0);
+	CHECK_EQUAL(trace_tail_segment_at(tail, 0), first);
+	CHECK_EQUAL(trace_tail_segment_at(tail, now - 2 * SECOND), first);
+	present = trace_tail_present(tail, &begin_ns);
+	CHECK(present - first >= 3 && present - first <= 6);
+	CHECK_EQUAL(trace_tail_segment_at(tail, now), present);
+	CHECK_EQUAL(trace_tail_next(tail, present), 0);
+	/* the newest segment has not ended, unless its writer has gone */
+	REQUIRE(trace_tail_read_ended(tail, first - 1, UINT64_MAX, &bytes, &size, &last) == 0);
+	free(bytes);
+	CHECK_EQUAL(last, present - 1);
+	CHECK_EQUAL(trace_tail_read_ended(tail, last, UINT64_MAX, &bytes, &size, &last), -ENODATA);
+	trace_tail_set_gone(tail);
+	REQUIRE(trace_tail_read_ended(tail, last, UINT64_MAX, &bytes, &size, &last) == 0);
+	free(bytes);
+	CHECK_EQUAL(last, present);
+	trace_tail_free(tail);
+	trace_writer_close(recording.writer, now);
+	unlink(path);
+}
+
 TEST(bytes_that_are_no_trace)
 {
 	static char noise[200000];
@@ -237,6 +345,9 @@ TEST(bytes_that_are_no_trace)
 	REQUIRE(trace_tail_new(open(path, O_RDONLY), &tail) == 0);
 	CHECK_EQUAL(trace_tail_update(tail), 0);
 	CHECK_EQUAL(trace_tail_read(tail, 0, UINT64_MAX, &bytes, &size), -ENODATA);
+	check_no_trace(path);
+	CHECK_EQUAL(trace_tail_update(tail), 0);
+	CHECK_EQUAL(trace_tail_read(tail, 0, UINT64_MAX, &bytes, &size), -ENODATA);
 	trace_tail_free(tail);
 	unlink(path);
 }
@@ -247,9 +358,11 @@ int main(void)
 	RUN(the_size_of_a_ring_has_a_limit);
 	RUN(cuts_follow_each_other);
 	RUN(a_slow_cut_keeps_its_segments);
+	RUN(a_cut_that_fails_leaves_no_trace);
 	RUN(a_moving_file_cannot_be_cut);
 	RUN(a_ring_is_followed);
 	RUN(a_file_that_moves_is_followed);
+	RUN(a_file_is_read_in_parts);
 	RUN(bytes_that_are_no_trace);
 	return harness_end();
 }
