@@ -37,13 +37,14 @@ static const struct cli_command report = {
 /* The words for the other side, each followed by a space, with a | before the operands; or the
  * refused word behind a '!'. */
 static const char *split(const struct cli_command *command, struct remote_arguments *arguments,
-			 char *line)
+			 const char *line)
 {
-	static char text[512];
+	static char text[512], words[512]; /* the arguments point into the words */
 	char *argv[32] = {"verb"}, *rest = NULL, *refused;
 	int argc = 1, status;
 
-	for (char *word = strtok_r(line, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
+	snprintf(words, sizeof(words), "%s", line);
+	for (char *word = strtok_r(words, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
 		argv[argc++] = word;
 	text[0] = '\0';
 	if (!remote_arguments_read(arguments, command, argc, argv, &refused, &status)) {
@@ -59,11 +60,7 @@ static const char *split(const struct cli_command *command, struct remote_argume
 	return text;
 }
 
-#define CHECK_SPLIT(command, line, want)                               \
-	do {                                                           \
-		char words_[] = line;                                  \
-		CHECK_TEXT(split(&command, &arguments, words_), want); \
-	} while (0)
+#define CHECK_SPLIT(command, line, want) CHECK_TEXT(split(&command, &arguments, line), want)
 
 TEST(options_of_this_side_are_taken_out)
 {
