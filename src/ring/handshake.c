@@ -29,6 +29,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "ring/descriptor.h"
+
 /* ---- whether sockets may be used, and the recorder's address --------------------------------- */
 
 void handshake_read_environment(struct handshake_environment *ret_environment)
@@ -208,27 +210,6 @@ bool handshake_wait(int fd, uint32_t wait_ms)
 	return ready == 1;
 }
 
-/* The descriptor that came with the message. A message may carry more than one: close the others.
- */
-static int take_descriptor(struct msghdr *message)
-{
-	struct cmsghdr *head = CMSG_FIRSTHDR(message);
-	int taken = -1;
-
-	if (!head || head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS)
-		return -1;
-	for (size_t at = CMSG_LEN(0); at + sizeof(int) <= head->cmsg_len; at += sizeof(int)) {
-		int fd;
-
-		memcpy(&fd, (char *)head + at, sizeof(fd));
-		if (taken < 0)
-			taken = fd;
-		else
-			close(fd);
-	}
-	return taken;
-}
-
 /* Returns the region's descriptor; -errno. */
 static int receive_welcome(int fd, uint32_t wait_ms, struct session_welcome *welcome)
 {
@@ -244,7 +225,7 @@ static int receive_welcome(int fd, uint32_t wait_ms, struct session_welcome *wel
 	if (!handshake_wait(fd, wait_ms))
 		return -ETIMEDOUT;
 	got = recvmsg(fd, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
-	region_fd = got < 0 ? -1 : take_descriptor(&message);
+	region_fd = got < 0 ? -1 : descriptor_take(&message);
 	if (got == (ssize_t)sizeof(*welcome))
 		return region_fd < 0 ? -ENODATA : region_fd;
 	if (region_fd >= 0)

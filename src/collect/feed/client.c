@@ -29,6 +29,7 @@
 #include "collect/feed/message.h"
 #include "collect/host_clocks.h"
 #include "collect/processes.h"
+#include "ring/descriptor.h"
 #include "ring/session.h"
 #include "trace/copy.h"
 #include "trace/reader.h"
@@ -368,23 +369,6 @@ static void add_feed(struct feeds *feeds, unsigned int number)
 }
 
 /* A message may carry more than one descriptor: the others are closed. */
-static int take_descriptor(struct msghdr *message)
-{
-	struct cmsghdr *head = CMSG_FIRSTHDR(message);
-	int taken = -1, fd;
-
-	if (!head || head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS)
-		return -1;
-	for (size_t at = CMSG_LEN(0); at + sizeof(fd) <= head->cmsg_len; at += sizeof(fd)) {
-		memcpy(&fd, (char *)head + at, sizeof(fd));
-		if (taken < 0)
-			taken = fd;
-		else
-			close(fd);
-	}
-	return taken;
-}
-
 static void open_tail(struct feed *feed, int fd, uint64_t offset)
 {
 	if (trace_tail_new(fd, &feed->tail))
@@ -424,7 +408,7 @@ static void read_messages(struct feed *feed)
 
 		if (got < 0 && (errno == EAGAIN || errno == EINTR))
 			return;
-		const int fd = got < 0 ? -1 : take_descriptor(&header);
+		const int fd = got < 0 ? -1 : descriptor_take(&header);
 
 		if (got == (ssize_t)sizeof(message)) {
 			take_message(feed, &message, fd);

@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "collect/feed/message.h"
+#include "ring/descriptor.h"
 #include "ring/session.h"
 
 /* While a client reads: rows are in the file after 0.2 s, and complete segments each second. */
@@ -87,20 +88,10 @@ static bool send_processes(const struct feed_server *server, struct feed_client 
 
 static bool send_welcome(int client, int file, uint64_t offset)
 {
-	struct feed_message welcome = {FEED_MAGIC, FEED_VERSION, FEED_WELCOME, 0, offset, {0}};
-	_Alignas(struct cmsghdr) char space[CMSG_SPACE(sizeof(int))] = {0};
-	struct iovec part = {&welcome, sizeof(welcome)};
-	struct msghdr message = {.msg_iov = &part,
-				 .msg_iovlen = 1,
-				 .msg_control = space,
-				 .msg_controllen = sizeof(space)};
-	struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+	const struct feed_message welcome = {FEED_MAGIC, FEED_VERSION, FEED_WELCOME,
+					     0,          offset,       {0}};
 
-	head->cmsg_level = SOL_SOCKET;
-	head->cmsg_type = SCM_RIGHTS;
-	head->cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(head), &file, sizeof(file));
-	return sendmsg(client, &message, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)sizeof(welcome);
+	return descriptor_send(client, &welcome, sizeof(welcome), file);
 }
 
 /* The file holds data of all processes that are recorded here. Only users who can read it by its

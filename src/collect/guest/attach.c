@@ -32,6 +32,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "ring/descriptor.h"
 
 #ifndef SO_PEERPIDFD
 #define SO_PEERPIDFD 77 /* since Linux 6.5 */
@@ -528,23 +529,8 @@ bool attach_next(struct attach *attach, struct attach_hello *ret_hello)
 
 int attach_answer(int fd, uint32_t ring_count, uint32_t ring_bytes, int region_fd)
 {
-	struct session_welcome welcome = {SESSION_MAGIC, SESSION_VERSION, ring_count, ring_bytes};
-	char space[CMSG_SPACE(sizeof(int))] = {0};
-	struct iovec part = {&welcome, sizeof(welcome)};
-	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+	const struct session_welcome welcome = {SESSION_MAGIC, SESSION_VERSION, ring_count,
+						ring_bytes};
 
-	if (region_fd >= 0) {
-		struct cmsghdr *head;
-
-		message.msg_control = space;
-		message.msg_controllen = sizeof(space);
-		head = CMSG_FIRSTHDR(&message);
-		head->cmsg_level = SOL_SOCKET;
-		head->cmsg_type = SCM_RIGHTS;
-		head->cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(head), &region_fd, sizeof(int));
-	}
-	return sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)sizeof(welcome)
-		       ? 0
-		       : -errno;
+	return descriptor_send(fd, &welcome, sizeof(welcome), region_fd) ? 0 : -errno;
 }
