@@ -109,6 +109,9 @@ struct guest_way {
 	 * ret_why is the reason, "": do not report it. NULL: never. */
 	bool (*enter)(const struct session_options *session, pid_t pid, bool is_alone,
 		      struct collector_guest *ret_guest, char *ret_why, size_t size);
+	/* Why the guest cannot be loaded into a running process that uses the library, and the
+	 * remedy; follows "process N: ". NULL: see enter. */
+	const char *why_not_late;
 	/* Writes a sentence about the outcome. Returns the collector's state for the note. */
 	uint32_t (*entered)(const struct session_options *session,
 			    const struct entering_outcome *outcome, char *ret_text, size_t size);

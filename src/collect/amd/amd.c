@@ -371,23 +371,6 @@ static const struct guest_fact facts[] = {
 
 _Static_assert(sizeof(struct amd_options) <= COLLECTOR_OPTIONS_BYTES, "a slot has room");
 
-/* Never loads the guest into a running process; gives the reason. */
-static bool refuse_running(const struct session_options *session, pid_t pid, bool is_alone,
-			   struct collector_guest *ret_guest, char *ret_why, size_t size)
-{
-	ret_why[0] = '\0';
-	if (proc_maps_word((uint32_t)pid, "/libhsa-runtime64.so") &&
-	    !proc_maps_word((uint32_t)pid, "libduet-amd"))
-		snprintf(ret_why, size,
-			 "process %d: its HIP and HSA calls are not recorded. ROCm loads tools "
-			 "only when it "
-			 "starts, and queues that exist already cannot be intercepted. Start it "
-			 "with "
-			 "'duet record --collect amd -- PROGRAM'",
-			 (int)pid);
-	return false;
-}
-
 static const struct guest_way guest_way = {
 	.name = "rocm",
 	.file = AMD_GUEST,
@@ -401,7 +384,10 @@ static const struct guest_way guest_way = {
 	.arm = arm,
 	.describe = describe,
 	.explain_missing = explain_missing,
-	.enter = refuse_running,
+	.why_not_late =
+		"its HIP and HSA calls are not recorded. ROCm loads tools only when it starts, and "
+		"queues that exist already cannot be intercepted. Start it with 'duet record "
+		"--collect amd -- PROGRAM'",
 };
 
 const struct collector amd_collector = {

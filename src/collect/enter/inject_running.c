@@ -29,6 +29,7 @@
 #include "collect/collector.h"
 #include "collect/enter/injector.h"
 #include "collect/host_clocks.h"
+#include "collect/proc.h"
 #include "collect/recording.h"
 #include "collect/start/running.h"
 
@@ -142,6 +143,20 @@ static bool can_find_us(pid_t pid, const char *addresses)
 	return access(theirs, R_OK) < 0 || is_same("/proc/self/ns/net", theirs);
 }
 
+/* Reports a process whose runtime takes guests only when it starts. True: it uses that runtime. */
+static bool refuse_late(struct recording *recording, const struct collector *collector, pid_t pid)
+{
+	const struct guest_way *way = collector->way;
+	char why[512];
+
+	if (!proc_maps_word((uint32_t)pid, way->library) ||
+	    proc_maps_word((uint32_t)pid, way->file))
+		return false;
+	snprintf(why, sizeof(why), "process %d: %s", (int)pid, way->why_not_late);
+	refuse(recording, collector, pid, why);
+	return true;
+}
+
 /* True: the process uses the collector's runtime, also if the injection was refused. */
 static bool try_to_enter(struct enterings *enterings, struct recording *recording,
 			 const struct session_options *session, const struct collector *collector,
@@ -150,6 +165,8 @@ static bool try_to_enter(struct enterings *enterings, struct recording *recordin
 	struct collector_guest guest;
 	char why[512];
 
+	if (collector->way->why_not_late)
+		return refuse_late(recording, collector, process->pid);
 	if (!collector->way->enter(session, process->pid, process->is_alone, &guest, why,
 				   sizeof(why))) {
 		if (why[0])
@@ -185,7 +202,7 @@ void enterings_begin(struct enterings *enterings, struct recording *recording,
 		struct entering_process process = {.addresses = addresses, .argument = argument};
 		bool is_any = false;
 
-		if (!collector->way || !collector->way->enter ||
+		if (!collector->way || (!collector->way->enter && !collector->way->why_not_late) ||
 		    !collector_is_chosen(collector, session))
 			continue;
 		for (size_t k = 0; k < count; k++) {

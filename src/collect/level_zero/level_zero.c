@@ -23,7 +23,6 @@
 #include "base/cleanup.h"
 #include "collect/collector.h"
 #include "collect/level_zero/ways.h"
-#include "collect/proc.h"
 #include "collect/recording.h"
 #include "collect/start/environment.h"
 
@@ -178,23 +177,6 @@ static const struct guest_fact facts[] = {
 	{0},
 };
 
-/* Never loads the guest into a running process; gives the reason. */
-static bool refuse_running(const struct session_options *session, pid_t pid, bool is_alone,
-			   struct collector_guest *ret_guest, char *ret_why, size_t size)
-{
-	ret_why[0] = '\0';
-	if (proc_maps_word((uint32_t)pid, "/libze_loader.so") &&
-	    !proc_maps_word((uint32_t)pid, "libduet-level_zero"))
-		snprintf(ret_why, size,
-			 "process %d: its Level Zero calls are not recorded. The loader reads its "
-			 "layers only "
-			 "when it starts, so duet cannot add one to a running process. Start it "
-			 "with "
-			 "'duet record --collect level_zero -- PROGRAM'",
-			 (int)pid);
-	return false;
-}
-
 static const struct guest_way guest_way = {
 	.name = "level_zero",
 	.file = LEVEL_ZERO_GUEST,
@@ -204,7 +186,10 @@ static const struct guest_way guest_way = {
 	.facts = facts,
 	.arm = arm,
 	.describe = describe,
-	.enter = refuse_running,
+	.why_not_late =
+		"its Level Zero calls are not recorded. The loader reads its layers only when it "
+		"starts, so duet cannot add one to a running process. Start it with 'duet record "
+		"--collect level_zero -- PROGRAM'",
 };
 
 const struct collector level_zero_collector = {
