@@ -31,6 +31,7 @@
 #include "agent/spool.h"
 #include "agent/status.h"
 #include "base/array.h"
+#include "base/clock_ns.h"
 #include "base/error.h"
 #include "base/format.h"
 
@@ -62,15 +63,6 @@ struct agent {
 	uint64_t cpu_ns[RECENT_SECONDS];
 	uint64_t seconds;
 };
-
-/* CLOCK_MONOTONIC: the recorder's beats have it too, outside of time namespaces. */
-static uint64_t read_clock(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
-}
 
 static void say(struct agent *agent, const char *text)
 {
@@ -375,12 +367,12 @@ static bool has_failed_to_start(const struct agent *agent)
 static int run_loop(struct agent *agent)
 {
 	struct pollfd polled = {.fd = agent->signal_fd, .events = POLLIN};
-	uint64_t now_ns = read_clock(), seen = 0;
+	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC), seen = 0;
 
 	while (!agent->ends || has_children(agent)) {
 		start_due(agent, now_ns);
 		poll(&polled, 1, wait_ms(agent, now_ns));
-		now_ns = read_clock();
+		now_ns = clock_ns(CLOCK_MONOTONIC);
 		read_signals(agent, now_ns);
 		announce(agent);
 		reap_children(agent, now_ns);

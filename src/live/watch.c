@@ -24,6 +24,7 @@
 #include "analyze/observer.h"
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/clock_ns.h"
 #include "base/error.h"
 #include "base/io.h"
 #include "live/follow.h"
@@ -77,14 +78,6 @@ void live_watch_set_lag(struct live_watch *watch, uint64_t lag_ns)
 	watch->lag_ns = lag_ns;
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
-}
-
 /* A recording of another boot has ended, so that its times are not compared with this clock. */
 static int update(struct live_watch *watch)
 {
@@ -102,7 +95,8 @@ static uint64_t newest_end(const struct live_watch *watch)
 {
 	const uint64_t margin_ns = watch->lag_ns > READ_NS ? watch->lag_ns - READ_NS : 0;
 	const uint64_t settled = watch->newest_ns > margin_ns ? watch->newest_ns - margin_ns : 0;
-	const uint64_t now = now_ns(), latest = now > watch->lag_ns ? now - watch->lag_ns : 0;
+	const uint64_t now = clock_ns(CLOCK_MONOTONIC),
+		       latest = now > watch->lag_ns ? now - watch->lag_ns : 0;
 	const uint64_t earliest = latest > MAX_LATE_NS ? latest - MAX_LATE_NS : 0;
 
 	if (watch->has_ended)

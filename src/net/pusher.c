@@ -20,6 +20,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock_ns.h"
 #include "base/error.h"
 #include "base/thread.h"
 #include "net/http_client.h"
@@ -36,14 +37,6 @@ struct pusher {
 	bool is_failing; /* the last request failed, and a message said so */
 	struct push_queue queue;
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-}
 
 static void wait_until(struct pusher *pusher, uint64_t until_ns)
 {
@@ -156,7 +149,8 @@ static void push_item(struct pusher *pusher, struct push_item *item)
 	pthread_mutex_lock(&pusher->lock);
 	pusher->is_sending = false;
 	pusher->is_off |= is_off;
-	push_queue_finish(&pusher->queue, item, verdict, answer.retry_after_ns, now_ns());
+	push_queue_finish(&pusher->queue, item, verdict, answer.retry_after_ns,
+			  clock_ns(CLOCK_MONOTONIC));
 	if (is_off)
 		push_queue_fini(&pusher->queue);
 	pthread_cond_broadcast(&pusher->changed);
@@ -169,7 +163,8 @@ static void *run(void *argument)
 
 	pthread_mutex_lock(&pusher->lock);
 	while (!pusher->is_stopping) {
-		uint64_t now = now_ns(), wait = push_queue_wait_ns(&pusher->queue, now);
+		uint64_t now = clock_ns(CLOCK_MONOTONIC),
+			 wait = push_queue_wait_ns(&pusher->queue, now);
 
 		if (push_queue_take(&pusher->queue, now, &item))
 			push_item(pusher, &item);
@@ -186,7 +181,7 @@ static void *run(void *argument)
 
 static uint64_t choose_seed(const struct pusher *pusher)
 {
-	return (now_ns() ^ (uint64_t)(uintptr_t)pusher << 16) | 1;
+	return (clock_ns(CLOCK_MONOTONIC) ^ (uint64_t)(uintptr_t)pusher << 16) | 1;
 }
 
 int pusher_new(const struct pusher_options *options, struct pusher **ret_pusher)
@@ -221,10 +216,10 @@ int pusher_new(const struct pusher_options *options, struct pusher **ret_pusher)
 
 static void stop_thread(struct pusher *pusher, uint64_t drain_ns)
 {
-	uint64_t end_ns = now_ns() + drain_ns;
+	uint64_t end_ns = clock_ns(CLOCK_MONOTONIC) + drain_ns;
 
 	pthread_mutex_lock(&pusher->lock);
-	while ((pusher->queue.count || pusher->is_sending) && now_ns() < end_ns)
+	while ((pusher->queue.count || pusher->is_sending) && clock_ns(CLOCK_MONOTONIC) < end_ns)
 		wait_until(pusher, end_ns);
 	pusher->is_stopping = true;
 	pthread_cond_broadcast(&pusher->changed);
@@ -254,7 +249,7 @@ void pusher_send(struct pusher *pusher, char *url, void *body, size_t size)
 
 	pthread_mutex_lock(&pusher->lock);
 	if (url && body && !pusher->is_off) {
-		push_queue_add(&pusher->queue, &item, now_ns());
+		push_queue_add(&pusher->queue, &item, clock_ns(CLOCK_MONOTONIC));
 		pthread_cond_broadcast(&pusher->changed);
 	} else {
 		push_item_fini(&item);

@@ -17,6 +17,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock_ns.h"
 #include "base/error.h"
 #include "live/snapshot.h"
 #include "live/watch.h"
@@ -35,14 +36,6 @@ struct top {
 	uint64_t frozen_ns;             /* end of the interval at which the screen was frozen; 0 */
 	bool is_ascii;
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
-}
 
 /* ---- pictures -------------------------------------------------------------------------------- */
 
@@ -165,7 +158,7 @@ static int run_until_next(struct top *top)
 	int result = 0;
 
 	while (!result && !ui_screen_signal(top->screen)) {
-		const uint64_t now = now_ns();
+		const uint64_t now = clock_ns(CLOCK_MONOTONIC);
 		uint32_t key;
 
 		if (now >= top->next_ns)
@@ -188,7 +181,7 @@ static int run(struct top *top)
 	int result = refresh(top);
 
 	for (uint64_t i = 1; !result && !ui_screen_signal(top->screen) && i != count; i++) {
-		top->next_ns = now_ns() + top->state.interval_ns;
+		top->next_ns = clock_ns(CLOCK_MONOTONIC) + top->state.interval_ns;
 		result = run_until_next(top);
 		if (!result && !ui_screen_signal(top->screen) && changes(top))
 			result = refresh(top);

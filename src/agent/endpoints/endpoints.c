@@ -27,6 +27,7 @@
 #include "agent/endpoints/streams.h"
 #include "agent/endpoints/totals.h"
 #include "base/cleanup.h"
+#include "base/clock_ns.h"
 #include "base/error.h"
 #include "base/number.h"
 #include "event/event.h"
@@ -51,14 +52,6 @@ struct endpoints {
 	uint64_t cursor_ns, counted_ns;
 	bool has_reported; /* that a read failed */
 };
-
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-}
 
 static void report(const struct endpoints *endpoints, const char *text)
 {

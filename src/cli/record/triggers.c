@@ -20,6 +20,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "base/clock_ns.h"
 #include "base/error.h"
 #include "base/format.h"
 #include "base/number.h"
@@ -59,14 +60,6 @@ struct triggers {
 	unsigned int failed;           /* that could not be written */
 	uint64_t too_close, too_many;  /* firings that are not written */
 };
-
-static uint64_t now_monotonic_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 /* ---- firings --------------------------------------------------------------------------------- */
 
@@ -344,7 +337,8 @@ static void evaluate_rest(struct triggers *triggers, struct trace_writer *writer
 		return;
 	trace_writer_flush_all(writer, now_ns);
 	watcher_finish(&triggers->watcher);
-	while (event != WATCHER_DONE && event != WATCHER_ENDED && now_monotonic_ns() < end_ns) {
+	while (event != WATCHER_DONE && event != WATCHER_ENDED &&
+	       clock_ns(CLOCK_MONOTONIC) < end_ns) {
 		event = watcher_next(&triggers->watcher, 50, &firing);
 		handle_event(triggers, event, &firing);
 	}
@@ -363,7 +357,7 @@ static void on_end(void *context, struct trace_writer *writer, uint64_t now_ns,
 		check_status(triggers, now_ns, *program_status);
 	for (size_t left = 2 * MAX_PENDING; left && (triggers->cutting || triggers->pending_count);
 	     left--)
-		write_files(triggers, writer, now_monotonic_ns(), UINT64_MAX, true);
+		write_files(triggers, writer, clock_ns(CLOCK_MONOTONIC), UINT64_MAX, true);
 }
 
 static int start_watcher(struct triggers *triggers)
@@ -431,7 +425,7 @@ void triggers_end(struct triggers *triggers)
 
 	if (!triggers)
 		return;
-	lasted_ns = triggers->has_begun ? now_monotonic_ns() - triggers->begin_ns : 0;
+	lasted_ns = triggers->has_begun ? clock_ns(CLOCK_MONOTONIC) - triggers->begin_ns : 0;
 	if (watcher_stop(&triggers->watcher, &cost) && triggers->options.is_verbose && lasted_ns)
 		fprintf(stderr,
 			"duet: triggers: looking for them took %s of processor time (%.2f %% of "
