@@ -319,6 +319,26 @@ with t.case("a recording goes on without the watcher"):
 
 # ---- kill -9 ----
 
+with t.case("a watcher that falls behind: the time that it missed is said, and noted in the recording"):
+    t.wanted()
+    times, output = t.path("times"), t.path("behind.duet")
+    running = Running([DUET, "record", "-o", output, "--keep", "1", "--trigger", "iteration > 1000 x p99", "--",
+                       *loop(3000, 2000, -1, 0, times)])
+    end = time.monotonic() + 20
+    while (not os.path.exists(output) or time.monotonic() < end - 18) and time.monotonic() < end:
+        time.sleep(0.05)
+    [own] = [child for child in running.children() if child in watchers()]
+    os.kill(own, signal.SIGSTOP)
+    time.sleep(4)
+    os.kill(own, signal.SIGCONT)
+    result = running.finish(120)
+    said = re.search(r"duet: triggers: ([0-9.]+) s from [0-9.]+ s on were not looked at", text(result.stderr))
+    t.true(said and 2 <= float(said[1]) <= 6, f"what was missed: {text(result.stderr)}")
+    about = json.loads(run([DUET, "info", "--json", output]).stdout)
+    notes = [row["reason"] for row in about["collectors"] if row["name"] == "trigger"]
+    t.true(any("were not looked at" in note for note in notes), f"a note: {about['collectors']}")
+
+
 def killed(whom, number):
     """Kills the program or the recorder of a recording at a random time. Returns the time of the first launches that are
     missing at the end, before the kill, in ns."""

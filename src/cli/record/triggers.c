@@ -33,7 +33,8 @@ enum {
 	STEP_BYTES = 4 << 20,
 	LAST_MS = 2000, /* for the watcher to evaluate the last rows */
 	/* Ids of our notes. The recorder counts its own from 1 on. */
-	FIRST_NOTE = 1 << 30
+	SKIPS_NOTE = 1 << 30,
+	FIRST_NOTE
 };
 #define SEGMENT_NS UINT64_C(500000000)
 #define FLUSH_NS   UINT64_C(200000000)
@@ -59,6 +60,8 @@ struct triggers {
 	unsigned int files;            /* written, pending or failed */
 	unsigned int failed;           /* that could not be written */
 	uint64_t too_close, too_many;  /* firings that are not written */
+	uint64_t skips, skipped_ns;    /* times at which the watcher looked too late */
+	bool has_new_skip;             /* since the last note */
 };
 
 /* ---- firings --------------------------------------------------------------------------------- */
@@ -115,6 +118,23 @@ static void add_own(struct triggers *triggers, uint32_t expr, uint64_t now_ns, c
 	add_firing(triggers, &firing);
 }
 
+/* The first one is printed at once, all of them at the end. */
+static void add_skip(struct triggers *triggers, const struct trigger_firing *skip)
+{
+	const uint64_t lasted_ns = skip->end_ns - smaller(skip->begin_ns, skip->end_ns);
+	const uint64_t at_ns = skip->begin_ns - smaller(triggers->begin_ns, skip->begin_ns);
+
+	triggers->skips++;
+	triggers->skipped_ns += lasted_ns;
+	triggers->has_new_skip = true;
+	if (triggers->skips == 1)
+		fprintf(stderr,
+			"duet: triggers: %s from %.1f s on were not looked at, because the machine "
+			"is too busy; triggers in this time are missed. A longer --keep allows "
+			"longer delays\n",
+			format_duration(lasted_ns).text, (double)at_ns / 1e9);
+}
+
 static void handle_event(struct triggers *triggers, enum watcher_event event,
 			 const struct trigger_firing *firing)
 {
@@ -122,6 +142,8 @@ static void handle_event(struct triggers *triggers, enum watcher_event event,
 		add_firing(triggers, firing);
 	else if (event == WATCHER_PROBLEM)
 		fprintf(stderr, "duet: trigger %s\n", format_text(firing->reason).text);
+	else if (event == WATCHER_SKIPPED)
+		add_skip(triggers, firing);
 	else if (event == WATCHER_ENDED)
 		fprintf(stderr, "duet: triggers: the process that looks for them has ended "
 				"unexpectedly; only "
@@ -208,6 +230,27 @@ static void write_note(const struct triggers *triggers, struct trace_writer *wri
 		.begin_ns = firing->end_ns,
 	};
 
+	trace_writer_entity(writer, EVENT_COLLECTOR, &row);
+}
+
+/* One note with all times so far. */
+static void write_skips(struct triggers *triggers, struct trace_writer *writer, uint64_t now_ns)
+{
+	struct event_collector row = {.id = SKIPS_NOTE,
+				      .state = COLLECTOR_PARTIAL,
+				      .begin_ns = now_ns};
+	char text[200];
+
+	if (!triggers->has_new_skip)
+		return;
+	triggers->has_new_skip = false;
+	snprintf(text, sizeof(text),
+		 "%s of the recording, in %llu %s, were not looked at, because the machine is too "
+		 "busy; triggers in this time are missed",
+		 format_duration(triggers->skipped_ns).text, (unsigned long long)triggers->skips,
+		 format_noun(triggers->skips, "part", "parts"));
+	row.name_string = trace_writer_string(writer, "trigger", strlen("trigger"));
+	row.reason_string = trace_writer_string(writer, text, strlen(text));
 	trace_writer_entity(writer, EVENT_COLLECTOR, &row);
 }
 
@@ -321,6 +364,7 @@ static bool on_tick(void *context, struct trace_writer *writer, uint64_t now_ns)
 		begin(triggers, writer, now_ns);
 	read_watcher(triggers);
 	check_signals(triggers, now_ns);
+	write_skips(triggers, writer, now_ns);
 	write_files(triggers, writer, now_ns, STEP_BYTES, false);
 	return false;
 }
@@ -352,6 +396,7 @@ static void on_end(void *context, struct trace_writer *writer, uint64_t now_ns,
 	if (!triggers->has_begun)
 		begin(triggers, writer, now_ns);
 	evaluate_rest(triggers, writer, now_ns);
+	write_skips(triggers, writer, now_ns);
 	check_signals(triggers, now_ns);
 	if (program_status)
 		check_status(triggers, now_ns, *program_status);
@@ -411,6 +456,12 @@ static void print_suppressed(const struct triggers *triggers)
 			(unsigned long long)triggers->too_close,
 			format_noun(triggers->too_close, "firing", "firings"),
 			format_duration(triggers->options.interval_ns).text);
+	if (triggers->skips > 1)
+		fprintf(stderr,
+			"duet: triggers: %s in %llu parts were not looked at, and triggers in them are "
+			"missed\n",
+			format_duration(triggers->skipped_ns).text,
+			(unsigned long long)triggers->skips);
 	if (triggers->too_many)
 		fprintf(stderr, "duet: triggers: %llu more %s after %u files; see --trigger-max\n",
 			(unsigned long long)triggers->too_many,

@@ -6,7 +6,8 @@
  * Gets:     the growing trace file, and messages of the recorder
  * Gives:    firings, over a socket
  * Owns:     the newest seconds of the file in memory, at most WINDOW_BYTES
- * Fails:    quietly: the recording goes on without triggers, and the recorder warns the user
+ * Fails:    quietly: the recording goes on without triggers, and the recorder warns the user. Time
+ *           that the file has dropped before the watcher looked is reported
  * Why a process: the recorder reads rings every few ms, and a slow analysis in it would lose rows.
  * A crash or a lack of memory in the watcher costs only the triggers. It has no descriptor of the
  * recorder or of the program, and the kernel kills it if the recorder dies
@@ -30,7 +31,9 @@
 
 #include "analyze/model.h"
 #include "base/array.h"
+#include "base/clock_ns.h"
 #include "base/error.h"
+#include "base/number.h"
 #include "trace/tail.h"
 
 enum {
@@ -47,6 +50,7 @@ enum {
 enum message_kind {
 	MESSAGE_FIRED = WATCHER_FIRED,
 	MESSAGE_PROBLEM = WATCHER_PROBLEM,
+	MESSAGE_SKIPPED = WATCHER_SKIPPED,
 	MESSAGE_DONE = WATCHER_DONE,
 	MESSAGE_FOLLOW, /* text: path of the trace */
 	MESSAGE_RUN,    /* text: path of the new file; firing.reason */
@@ -93,6 +97,8 @@ struct watching {
 	struct trace_tail *tail;
 	off_t size;
 	uint64_t newest_ns;   /* at the last update */
+	uint64_t looked_ns;   /* time of the last look at the file, or of its opening */
+	uint32_t seen;        /* number of the newest segment at the last look; 0: none */
 	struct rlimit memory; /* limit before the watcher's own one */
 };
 
@@ -110,11 +116,33 @@ static void report_firings(struct watching *watching)
 	}
 }
 
+/* Reports the time since the last look that cannot fire any more: its segments were dropped, or its
+ * findings are older than --keep. from_ns: as of trace_tail_read. */
+static void report_skipped(struct watching *watching, uint64_t from_ns, uint64_t now_ns)
+{
+	const uint64_t keep_ns = watching->options->keep_ns, newest_ns = watching->newest_ns;
+	struct message message = {.kind = MESSAGE_SKIPPED};
+	uint64_t begin_ns;
+	uint32_t first = trace_tail_first(watching->tail, from_ns, WINDOW_BYTES, &begin_ns);
+	uint64_t until_ns = newest_ns - smaller(keep_ns, newest_ns);
+
+	/* Segments have the numbers from 1 on. */
+	if (first > larger(watching->seen, 1))
+		until_ns = larger(until_ns, begin_ns);
+	message.firing.begin_ns = watching->looked_ns;
+	message.firing.end_ns = until_ns;
+	watching->seen = trace_tail_present(watching->tail, &begin_ns);
+	if (until_ns > watching->looked_ns)
+		send_message(watching->fd, &message);
+	watching->looked_ns = now_ns;
+}
+
 /* Evaluates the rows since the last time. is_last: no rows follow. */
 static int evaluate(struct watching *watching, bool is_last)
 {
 	const uint64_t from_ns =
 		watching->newest_ns > BEFORE_NS ? watching->newest_ns - BEFORE_NS : 0;
+	const uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
 	struct model *model = NULL;
 	uint8_t *bytes;
 	size_t size;
@@ -126,6 +154,7 @@ static int evaluate(struct watching *watching, bool is_last)
 	error = trace_tail_read(watching->tail, from_ns, WINDOW_BYTES, &bytes, &size);
 	if (error)
 		return error;
+	report_skipped(watching, from_ns, now_ns);
 	error = model_open_memory(bytes, size, &model);
 	if (!error)
 		error = trigger_set_feed(watching->set, model,
@@ -141,9 +170,12 @@ static void tick(struct watching *watching, bool is_last)
 	struct stat about;
 	int error;
 
-	if (!watching->tail || fstat(watching->file_fd, &about) < 0 ||
-	    (about.st_size == watching->size && !is_last))
+	if (!watching->tail || fstat(watching->file_fd, &about) < 0)
 		return;
+	if (about.st_size == watching->size && !is_last) {
+		watching->looked_ns = clock_ns(CLOCK_MONOTONIC);
+		return;
+	}
 	watching->size = about.st_size;
 	error = evaluate(watching, is_last);
 	if (error == -ENOMEM)
@@ -159,6 +191,7 @@ static void open_file(struct watching *watching, const char *path)
 	if (watching->tail || fd < 0)
 		return;
 	watching->file_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	watching->looked_ns = clock_ns(CLOCK_MONOTONIC);
 	if (trace_tail_new(fd, &watching->tail))
 		_exit(1);
 }

@@ -30,6 +30,7 @@ enum watcher_event {
 	WATCHER_NOTHING,
 	WATCHER_FIRED,   /* *ret_firing */
 	WATCHER_PROBLEM, /* ret_firing->reason: a sentence for the user */
+	WATCHER_SKIPPED, /* it looked too late at ret_firing's time, and missed its triggers */
 	WATCHER_DONE,    /* all rows were evaluated, after watcher_finish */
 	WATCHER_ENDED    /* it ended by itself; reported once */
 };
