@@ -321,7 +321,7 @@ with t.case("wrong use and mistakes in the configuration"):
     t.equal(result.status, 1, "status without an agent")
     t.true("no agent runs" in text(result.stderr), text(result.stderr))
 
-with t.case("the ring's file does not grow without an end: the recorder is replaced, and no launch is lost"):
+with t.case("the ring's file does not grow without an end: the recorder is replaced, and no launch is there twice"):
     t.wanted()
     guest()
     agent = Agent("turns", 'segment_time: "1s" segment_size: "1M"').start(env={"DUET_AGENT_FILE_END": "30000"})
@@ -333,7 +333,7 @@ with t.case("the ring's file does not grow without an end: the recorder is repla
     result = agent.stop()
     t.equal(text(result.stderr), "", "nothing is said")
     found = agent.launches().get(pid, 0)
-    t.true(found <= 300 * PER_STEP, f"no launch twice: {found}")
+    t.true(150 * PER_STEP <= found <= 300 * PER_STEP, f"launches but those of some 100 ms: {found}")
 
 with t.case("counters of processes that the file names, of the whole machine"):
     t.wanted()
