@@ -272,8 +272,8 @@ static enum agent_verdict watch_child(struct agent *agent, enum agent_service se
 		.file_end = service == SERVICE_RECORDER ? agent->max_file_end : 0};
 	const struct agent_vitals vitals = read_vitals(agent, service, private_bytes);
 	struct agent_child *child = &agent->children[service];
-	const enum agent_verdict verdict = agent_watch_judge(child, &vitals, &limits, now_ns,
-							     &agent->replaced_ns[service]);
+	const enum agent_verdict verdict =
+		agent_watch_judge(child, &vitals, &limits, now_ns, &agent->replaced_ns[service]);
 	char text[AGENT_ERROR_TEXT];
 
 	/* The kernel may let a killed process wait for a disk. */

@@ -257,8 +257,8 @@ static void continue_cut(struct recorder *recorder, uint64_t now_ns, uint64_t by
 	if (result > 0 && cut.from_ns > recorder->next.from_ns)
 		spool_skip(recorder->spool, cut.from_ns - recorder->next.from_ns, cut.from_ns);
 	if (result > 0)
-		result = spool_commit(recorder->spool,
-				      &(struct spool_content){.cut_ns = cut.to_ns});
+		result =
+			spool_commit(recorder->spool, &(struct spool_content){.cut_ns = cut.to_ns});
 	if (result)
 		fail_cut(recorder, result, now_ns, bytes);
 	else

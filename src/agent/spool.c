@@ -160,8 +160,8 @@ static uint64_t *count_at(struct spool *spool, size_t index)
 /* State while the state file is read. */
 struct state_reading {
 	struct spool *spool;
-	int64_t shift_ns;  /* from the boot of the file to this one */
-	uint64_t next;     /* sequence after the newest file that is counted */
+	int64_t shift_ns; /* from the boot of the file to this one */
+	uint64_t next;    /* sequence after the newest file that is counted */
 	bool is_same_boot;
 	char cut_boot[40]; /* boot of cut_ns */
 	uint64_t cut_ns;
@@ -421,7 +421,8 @@ static int list_files(struct spool *spool)
 }
 
 /* Time of another boot does not count: CLOCK_BOOTTIME begins anew. The cut is that of the ring,
- * whatever boot both are of. The state may have a newer cut. A beat of an older duet has no boot. */
+ * whatever boot both are of. The state may have a newer cut. A beat of an older duet has no boot.
+ */
 static void read_beat(struct spool *spool, const char *text)
 {
 	char boot[sizeof(spool->boot)] = "";
@@ -483,7 +484,7 @@ int spool_open(const char *path, const struct spool_options *options, uint64_t w
 	}
 	read_state(spool);
 	open_beat(spool);
-	/* What was counted now must not be counted again after a kill. */
+	/* A kill from here on must not lead to the same counts again. */
 	write_state(spool);
 	spool_trim(spool);
 	*ret_spool = spool;

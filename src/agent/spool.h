@@ -41,12 +41,12 @@ struct spool_counts {
 
 struct spool {
 	struct spool_options options;
-	char *path;           /* owned */
-	int folder;           /* owned */
-	int lock;             /* owned */
-	int beat;             /* owned; -1: no beats are kept */
-	int64_t last_beat_ns; /* last sign of the recorder before, in this boot; 0: not known */
-	uint64_t cut_ns;      /* end of the last cut; SPOOL_ALL_CUT: the whole ring is in files */
+	char *path;             /* owned */
+	int folder;             /* owned */
+	int lock;               /* owned */
+	int beat;               /* owned; -1: no beats are kept */
+	int64_t last_beat_ns;   /* last sign of the recorder before, in this boot; 0: not known */
+	uint64_t cut_ns;        /* end of the last cut; SPOOL_ALL_CUT: the whole ring is in files */
 	uint64_t start_real_ns; /* CLOCK_REALTIME at which the counts began; 0: not known */
 	char host[65];
 	char boot[40];            /* boot id: times of CLOCK_BOOTTIME are those of one boot */
@@ -57,11 +57,11 @@ struct spool {
 	uint64_t next_sequence;
 	struct spool_counts counts; /* over the life of the spool; kept in a file */
 	char adding[NAME_MAX + 1];  /* name of the file between spool_begin and its end */
-	/* What the state file says of an event that comes next. After a kill, the folder shows
+	/* An event that the state file names before it happens. After a kill, the folder shows
 	 * whether it has happened. */
 	struct spool_intent {
 		uint64_t added;   /* sequence of the file that gets its name; 0: none */
-		uint64_t cut_ns;  /* what cut_ns is then */
+		uint64_t cut_ns;  /* the value of cut_ns afterwards */
 		bool is_salvaged; /* the file is a ring that was left */
 		uint64_t full;    /* sequence of the file that a full disk costs; 0: none */
 	} intent;

@@ -8,7 +8,7 @@
  * Owns:     nothing
  * Fails:    never
  * Why a limit of the file: the recorder's ring drops its oldest segments by holes, so its offsets
- *           only grow. ext4 ends at 16 TiB, which 1 MB/s reaches after 190 days
+ *           only grow. ext4 ends at 16 TiB, which 1 MB/s reaches after 200 days
  */
 #include "agent/watch.h"
 

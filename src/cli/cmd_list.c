@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * cli/cmd_list.c - duet list: collectors, formats, metrics, stall reasons, and metric sets, disks and
- * interfaces of this machine
+ * cli/cmd_list.c - duet list: collectors, formats, metrics, stall reasons, and metric sets, disks
+ * and interfaces of this machine
  *
  * Runs in:  our own process
  * Gets:     a topic
@@ -233,7 +233,8 @@ static void list_names(struct list *list,
 
 static void list_disks(struct list *list)
 {
-	list_names(list, instance_names_read_disks, "disk or partition", "/proc/diskstats lists none");
+	list_names(list, instance_names_read_disks, "disk or partition",
+		   "/proc/diskstats lists none");
 }
 
 static void list_interfaces(struct list *list)
@@ -297,8 +298,9 @@ static int run_list(const struct cli_command *command, int argc, char **argv)
 		return operand == -1 ? STATUS_DONE : STATUS_USAGE;
 	if (argc - operand != 1)
 		return usage_error(
-			command, "name one topic: collectors, formats, metrics, stalls, oa-sets, disks or "
-				 "interfaces");
+			command,
+			"name one topic: collectors, formats, metrics, stalls, oa-sets, disks or "
+			"interfaces");
 	topic = find_topic(argv[operand]);
 	if (!topic)
 		return usage_error(command,

@@ -52,12 +52,12 @@ struct microhttpd {
 
 #define REQUEST_NS (HTTP_REQUEST_S * UINT64_C(1000000000))
 
-/* A connection, with the start of its present request: of the connection, or the end of the request
- * before. */
+/* A connection, with the start of its present request: when the connection began, or when the
+ * request before it ended. */
 struct http_place {
 	const struct MHD_Connection *connection; /* NULL: the place is free */
 	int fd;                                  /* borrowed; open while the place is taken */
-	uint64_t since_ns;                       /* UINT64_MAX: it was told to end */
+	uint64_t since_ns;                       /* UINT64_MAX: it is being closed */
 };
 
 struct http_server {

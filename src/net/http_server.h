@@ -3,15 +3,20 @@
  * net/http_server.h - answer GET requests with texts
  *
  * The server has one thread of its own, which calls `answer`. It reads no bodies. It keeps at most
- * HTTP_CONNECTIONS_MAX connections, HTTP_CONNECTIONS_PER_IP from one address. It closes a silent one
- * after HTTP_SILENT_S, and one whose request and answer take longer than HTTP_REQUEST_S.
+ * HTTP_CONNECTIONS_MAX connections, HTTP_CONNECTIONS_PER_IP from one address. It closes a silent
+ * one after HTTP_SILENT_S, and one whose request and answer take longer than HTTP_REQUEST_S.
  */
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
-enum { HTTP_CONNECTIONS_MAX = 32, HTTP_CONNECTIONS_PER_IP = 16, HTTP_SILENT_S = 10, HTTP_REQUEST_S = 15 };
+enum {
+	HTTP_CONNECTIONS_MAX = 32,
+	HTTP_CONNECTIONS_PER_IP = 16,
+	HTTP_SILENT_S = 10,
+	HTTP_REQUEST_S = 15
+};
 
 struct http_server;
 

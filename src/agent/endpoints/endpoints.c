@@ -150,10 +150,17 @@ static void report_skipped(struct endpoints *endpoints, const struct feed_interv
 /* Before the points of a round get their times. */
 static void follow_clock(struct endpoints *endpoints)
 {
+	const int64_t before_ns = endpoints->clock.offset_ns;
 	int64_t ahead_ns;
 	char text[256];
+	bool is_back;
 
-	if (!real_clock_follow(&endpoints->clock, real_clock_difference_ns(), &ahead_ns))
+	/* The thread of the server reads the totals. */
+	pthread_mutex_lock(&endpoints->lock);
+	is_back = real_clock_follow(&endpoints->clock, real_clock_difference_ns(), &ahead_ns);
+	totals_shift(endpoints->totals, (uint64_t)(endpoints->clock.offset_ns - before_ns));
+	pthread_mutex_unlock(&endpoints->lock);
+	if (!is_back)
 		return;
 	snprintf(text, sizeof(text),
 		 "endpoints: the machine's clock was set back by %.1f s; times of points stay "
@@ -262,8 +269,7 @@ static int start_all(struct endpoints *endpoints)
 					      .version = endpoints->hooks->version};
 	int error = totals_new(&totals, &endpoints->totals);
 
-	endpoints->own =
-		(struct own){.start_ns = begin_real_ns, .processes[0].role = "endpoints"};
+	endpoints->own = (struct own){.start_ns = begin_real_ns, .processes[0].role = "endpoints"};
 	if (endpoints->hooks->recorder_pid || endpoints->hooks->read_recorder_pid)
 		endpoints->own.processes[1].role = "recorder";
 	if (!error)

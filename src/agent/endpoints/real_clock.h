@@ -11,15 +11,15 @@
 #define REAL_CLOCK_AHEAD_NS INT64_C(1000000000)
 
 struct real_clock {
-	int64_t offset_ns; /* to add to CLOCK_MONOTONIC */
+	int64_t offset_ns;  /* to add to CLOCK_MONOTONIC */
 	bool has_gone_back; /* the machine's clock was set back, and a message said so */
 };
 
 /* Reads the machine's clocks for the first time. */
 void real_clock_init(struct real_clock *clock);
-/* Follows the machine's clock forwards, and stays where it is when that was set back. difference_ns:
- * real_clock_difference_ns. True: it was set back by more than
- * REAL_CLOCK_AHEAD_NS since the last message; *ret_ahead_ns: by how much this clock is ahead. */
+/* Follows the machine's clock forwards, and stays where it is when that was set back.
+ * difference_ns: real_clock_difference_ns. True: it was set back by more than REAL_CLOCK_AHEAD_NS
+ * since the last message; *ret_ahead_ns: by how much this clock is ahead. */
 bool real_clock_follow(struct real_clock *clock, int64_t difference_ns, int64_t *ret_ahead_ns);
 /* The present difference. */
 int64_t real_clock_difference_ns(void);

@@ -244,8 +244,7 @@ static int read_endpoints(struct agent_loaded *loaded)
 /* An agent without them would wait for nothing. */
 static int refuse_triggers(const struct agent_loaded *loaded)
 {
-	const struct config_value *value =
-		option_file_next(&loaded->request.file, "trigger", NULL);
+	const struct config_value *value = option_file_next(&loaded->request.file, "trigger", NULL);
 
 	return value ? refuse(loaded, value,
 			      "does not work in duet agent, which keeps all of the time; remove "

@@ -483,8 +483,9 @@ static int format_word(const struct collector *collector, const struct config_va
 		length = snprintf(word, WORD_SIZE, "%s:%s%s", collector->name,
 				  strcmp(value->text, "true") == 0 ? "" : "-", name);
 	if (strchr(word, ',') || length >= WORD_SIZE)
-		return error_set(-EINVAL, "'%s' takes a name or glob without a comma, of at most "
-					  "%d bytes; write each in its own quotes",
+		return error_set(-EINVAL,
+				 "'%s' takes a name or glob without a comma, of at most "
+				 "%d bytes; write each in its own quotes",
 				 value->path, WORD_SIZE / 2);
 	return 0;
 }

@@ -236,9 +236,8 @@ static void write_note(const struct triggers *triggers, struct trace_writer *wri
 /* One note with all times so far. */
 static void write_skips(struct triggers *triggers, struct trace_writer *writer, uint64_t now_ns)
 {
-	struct event_collector row = {.id = SKIPS_NOTE,
-				      .state = COLLECTOR_PARTIAL,
-				      .begin_ns = now_ns};
+	struct event_collector row = {
+		.id = SKIPS_NOTE, .state = COLLECTOR_PARTIAL, .begin_ns = now_ns};
 	char text[200];
 
 	if (!triggers->has_new_skip)
@@ -458,7 +457,8 @@ static void print_suppressed(const struct triggers *triggers)
 			format_duration(triggers->options.interval_ns).text);
 	if (triggers->skips > 1)
 		fprintf(stderr,
-			"duet: triggers: %s in %llu parts were not looked at, and triggers in them are "
+			"duet: triggers: %s in %llu parts were not looked at, and triggers in them "
+			"are "
 			"missed\n",
 			format_duration(triggers->skipped_ns).text,
 			(unsigned long long)triggers->skips);

@@ -92,7 +92,7 @@ int name_patterns_read(const char *option, const char *name, struct name_pattern
 	return add_pattern(patterns, option, value);
 }
 
-int name_patterns_check(const struct name_patterns *patterns, const char *what, const char *topic,
+int name_patterns_check(const struct name_patterns *patterns, const char *kind, const char *topic,
 			const char *const *names, size_t count)
 {
 	const char *pattern = NULL, *near;
@@ -110,7 +110,7 @@ int name_patterns_check(const struct name_patterns *patterns, const char *what, 
 		for (size_t i = 0; i < count && strlen(list) + NAME_BYTES < sizeof(list); i++)
 			snprintf(list + strlen(list), NAME_BYTES, " %s", names[i]);
 		near = suggest_name(pattern, names, count, sizeof(*names));
-		return error_set(-EINVAL, "no %s '%s'%s%s%s; there are:%s (duet list %s)", what,
+		return error_set(-EINVAL, "no %s '%s'%s%s%s; there are:%s (duet list %s)", kind,
 				 pattern, near ? "; did you mean '" : "", near ? near : "",
 				 near ? "'?" : "", *list ? list : " none", topic);
 	}

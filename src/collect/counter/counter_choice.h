@@ -52,7 +52,7 @@ bool counter_choice_names(const struct counter_choice *choice, const struct sour
 uint32_t counter_choice_hz(const struct counter_choice *choice, const struct source *source,
 			   uint32_t hz);
 
-/* Refuses a whole name (no glob) that is not among the existing names. what: "disk"; topic: of
- * `duet list`. Errors: -EINVAL with the error chain. */
-int name_patterns_check(const struct name_patterns *patterns, const char *what, const char *topic,
+/* Refuses a whole name (no glob) that is not among the existing names. kind: "disk"; topic: the one
+ * that `duet list` has for it. Errors: -EINVAL with the error chain. */
+int name_patterns_check(const struct name_patterns *patterns, const char *kind, const char *topic,
 			const char *const *names, size_t count);

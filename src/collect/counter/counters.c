@@ -34,8 +34,8 @@
 
 enum {
 	DRAIN_NS = 100000000,
-	LOOK_NS = 100000000, /* interval of looks for new and ended processes */
-	LOOK_SHARE = 100,    /* the interval grows if a look takes more than 1/100 of it */
+	LOOK_NS = 100000000,  /* interval of looks for new and ended processes */
+	LOOK_SHARE = 100,     /* the interval grows if a look takes more than 1/100 of it */
 	FIND_NS = 1000000000, /* interval of searches for the names of all processes */
 	COMMAND_BYTES = 64,
 	PATIENCE_NS =
@@ -227,7 +227,8 @@ static void see_end(struct counters *counters, uint32_t pid, uint64_t now_ns)
 	hash_map_remove(&counters->seen, pid, NULL);
 }
 
-/* ---- processes that the user chose by name ---------------------------------------------------- */
+/* ---- processes that the user chose by name ----------------------------------------------------
+ */
 
 /* The name is read again at each look, because exec and prctl change it. */
 static bool is_process_chosen(const struct counters *counters, uint32_t pid)

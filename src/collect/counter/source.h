@@ -38,10 +38,10 @@ struct tick {
 	struct series *series;
 	char *text; /* buffer of tick_read */
 	size_t text_bytes;
-	size_t length;                 /* bytes of the text that was read last */
-	uint64_t time_ns;              /* time at which the kernel produced the last text */
-	const struct sampler *sampler; /* the sampler of this tick */
-	void *context;                 /* context of all sources of a collector */
+	size_t length;                       /* bytes of the text that was read last */
+	uint64_t time_ns;                    /* time at which the kernel produced the last text */
+	const struct sampler *sampler;       /* the sampler of this tick */
+	void *context;                       /* context of all sources of a collector */
 	const struct counter_choice *choice; /* instances that the user chose */
 };
 

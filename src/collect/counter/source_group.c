@@ -66,10 +66,10 @@ static uint32_t choose_hz(const struct group *group)
 
 	for (size_t i = 0; i < options->sources->count; i++) {
 		const struct source *source = options->sources->all[i];
-		const uint32_t hz = source->group == options->id && is_wanted(group, source)
-					    ? counter_choice_hz(&options->choice, source,
-								options->hz)
-					    : 0;
+		const uint32_t hz =
+			source->group == options->id && is_wanted(group, source)
+				? counter_choice_hz(&options->choice, source, options->hz)
+				: 0;
 
 		highest = hz > highest ? hz : highest;
 	}
@@ -80,8 +80,7 @@ static uint32_t choose_hz(const struct group *group)
 
 static uint64_t divisor_of(const struct group *group, const struct source *source)
 {
-	const uint32_t hz =
-		counter_choice_hz(&group->options.choice, source, group->options.hz);
+	const uint32_t hz = counter_choice_hz(&group->options.choice, source, group->options.hz);
 
 	return hz && group->hz > hz ? (group->hz + hz - 1) / hz : 1;
 }
@@ -94,14 +93,13 @@ static int open_source(struct group *group, const struct source *source)
 	*state = (struct source_state){.source = source,
 				       .own = calloc(1, source->own_bytes + 1),
 				       .divisor = divisor_of(group, source)};
-	state->instances =
-		(struct metric_instances){.metrics = source->metrics,
-					  .metrics_count = source->metrics_count,
-					  .left_out = counter_choice_left_out(
-						  &group->options.choice, source),
-					  .file = source->file,
-					  .series = &group->series,
-					  .interval_ns = group->interval_ns * state->divisor};
+	state->instances = (struct metric_instances){
+		.metrics = source->metrics,
+		.metrics_count = source->metrics_count,
+		.left_out = counter_choice_left_out(&group->options.choice, source),
+		.file = source->file,
+		.series = &group->series,
+		.interval_ns = group->interval_ns * state->divisor};
 	if (!state->own || metric_instances_open(&state->instances, source->max_instances)) {
 		free(state->own);
 		return -ENOMEM;

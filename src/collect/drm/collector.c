@@ -53,7 +53,8 @@ static const struct collector_option drm_options[] = {
 	 "awake; engines of i915 are always read",
 	 .set = DRM_ENGINES, .off = DRM_ENGINES},
 	{"metric=GLOB@HZ",
-	 "read only metrics whose name matches; with @HZ at most HZ times a second; may be repeated "
+	 "read only metrics whose name matches; with @HZ at most HZ times a second; may be "
+	 "repeated "
 	 "(duet list metrics)",
 	 .read = read_metric},
 	{NULL},

@@ -204,7 +204,7 @@ static bool choose_metrics(struct pm_device *device)
 {
 	uint8_t *availability = ask_availability(device);
 	bool is_good = pm_set_open(&device->set, &device->cupti, device->chip, availability,
-				  device->unwanted);
+				   device->unwanted);
 
 	free(availability);
 	if (!is_good)

@@ -62,7 +62,8 @@ static const struct collector_option system_options[] = {
 	 "read only metrics whose name matches, such as metric=cpu.*; with @HZ at most HZ times a "
 	 "second; may be repeated (duet list metrics)",
 	 .read = read_metric},
-	{"disk=GLOB", "read only these disks, such as disk=nvme*; may be repeated (duet list disks)",
+	{"disk=GLOB",
+	 "read only these disks, such as disk=nvme*; may be repeated (duet list disks)",
 	 .read = read_disk},
 	{"interface=GLOB",
 	 "read only these network interfaces; may be repeated (duet list interfaces)",

@@ -347,6 +347,26 @@ TEST(times_do_not_go_back_with_the_clock)
 	CHECK(real_clock_follow(&clock, present_ns, &ahead_ns));
 }
 
+TEST(a_clock_that_is_set_forwards_makes_no_row_old)
+{
+	struct seen seen = {.name = "duet_kernel_executions"},
+		    gauges = {.name = "duet_metric_nvidia_memory_used_bytes"};
+	const struct metric_visitor visitor = {skip_family, see_point, &seen};
+	const struct metric_visitor of_gauges = {skip_family, see_point, &gauges};
+	struct totals *totals = new_totals(10);
+	struct world world;
+
+	world_init(&world, 3);
+	add_second(totals, &world);
+	totals_shift(totals, 7200 * S);
+	totals_pass(totals, TOTALS_EMPTY, S, world.snapshot.real_ns + 7200 * S);
+	totals_visit(totals, &visitor);
+	totals_visit(totals, &of_gauges);
+	CHECK_EQUAL(seen.sum, 1 + 2 + 3);
+	CHECK_EQUAL(gauges.rows, 1);
+	totals_free(totals);
+}
+
 static void see_birth(void *context, const struct metric_family *family,
 		      const struct metric_point *point)
 {
@@ -367,7 +387,9 @@ TEST(counters_of_the_spool_start_with_the_spool)
 	static const struct {
 		const char *name;
 		uint64_t born_ns;
-	} cases[] = {{"duet_spool_files_added", 7}, {"duet_own_cpu_seconds", 30}, {"duet_own_analysis_seconds", 50}};
+	} cases[] = {{"duet_spool_files_added", 7},
+		     {"duet_own_cpu_seconds", 30},
+		     {"duet_own_analysis_seconds", 50}};
 
 	for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
 		const char *name = cases[i].name;
@@ -564,6 +586,7 @@ int main(void)
 	RUN(labels_are_utf8_and_bounded);
 	RUN(time_of_a_replaced_process_stays);
 	RUN(times_do_not_go_back_with_the_clock);
+	RUN(a_clock_that_is_set_forwards_makes_no_row_old);
 	RUN(counters_of_the_spool_start_with_the_spool);
 	RUN(a_family_without_gauges_gives_way);
 	RUN(prometheus_text);

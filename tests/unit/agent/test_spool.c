@@ -317,8 +317,8 @@ static void act_as_recorder(void)
 
 		write_file(path, 32 * KIB);
 		free(path);
-		spool_commit(spool, &(struct spool_content){.cut_ns = SPOOL_ALL_CUT,
-							    .is_salvaged = true});
+		spool_commit(spool,
+			     &(struct spool_content){.cut_ns = SPOOL_ALL_CUT, .is_salvaged = true});
 	}
 	unlinkat(AT_FDCWD, ring, 0);
 	spool_note_ring(spool);
@@ -445,8 +445,8 @@ static void write_beat(const char *text)
 /* A clock that is lower or higher after a reboot. */
 TEST(a_beat_of_another_boot_is_no_time_without_a_recorder)
 {
-	static const char *const beats[] = {"1 77 5 other-boot\n", "999999999999999999 77 5 other\n",
-					    "1 77\n"};
+	static const char *const beats[] = {"1 77 5 other-boot\n",
+					    "999999999999999999 77 5 other\n", "1 77\n"};
 
 	for (size_t i = 0; i < 3; i++) {
 		struct spool *spool;
