@@ -558,6 +558,11 @@ struct analysis_options {
 	/* The file is still written, and all rows up to this host time have arrived: the recording
 	 * ends there. 0: it ends where the trace says. */
 	uint64_t arrived_ns;
+	/* Leaves out what a view of the newest second does not show: accounts of queues and
+	 * contexts, waiting times, overlaps, quantiles, and the states of threads that do not
+	 * launch, with the holders, wakers and samples that follow from them. All other numbers
+	 * are the same. */
+	bool is_brief;
 };
 
 /* The earliest launch without an execution. */

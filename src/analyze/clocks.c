@@ -301,8 +301,10 @@ static bool has_bounds(const struct pass *pass, const struct trace_chunk *chunk)
 	       (chunk->kind == EVENT_LAUNCH && clocks_is_placed(pass->clocks, chunk->clock));
 }
 
-static int pass_chunk(struct pass *pass, struct trace_ahead *ahead, const struct trace_chunk *chunk)
+/* The analysis reads the same rows next. */
+static int pass_chunk(struct pass *pass, struct trace_ahead *ahead, size_t index)
 {
+	const struct trace_chunk *chunk = trace_reader_chunk(pass->reader, index);
 	void *rows = NULL;
 	size_t count = 0;
 	int error = trace_ahead_next(ahead, &rows, &count);
@@ -313,7 +315,7 @@ static int pass_chunk(struct pass *pass, struct trace_ahead *ahead, const struct
 		error = pass_launches(pass, chunk, rows, count);
 	else
 		error = pass_executions(pass, chunk, rows, count);
-	free(rows);
+	trace_reader_keep_rows(pass->reader, index, rows, count);
 	return error;
 }
 
@@ -331,7 +333,7 @@ static int pass_chunks(struct pass *pass)
 	if (!error)
 		error = trace_ahead_new(pass->reader, chunks, count, NULL, NULL, &ahead);
 	for (size_t i = 0; !error && i < count; i++)
-		error = pass_chunk(pass, ahead, trace_reader_chunk(pass->reader, chunks[i]));
+		error = pass_chunk(pass, ahead, chunks[i]);
 	trace_ahead_free(ahead);
 	free(chunks);
 	return error;

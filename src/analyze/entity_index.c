@@ -23,19 +23,12 @@ void entity_index_init(struct entity_index *entities, const struct trace_reader 
 	entities->size = trace_reader_row_size(kind);
 }
 
-static uint32_t id_at(const struct entity_index *entities, size_t index)
+size_t entity_index_search(const struct entity_index *entities, uint32_t id)
 {
-	return *(const uint32_t *)(const void *)(entities->rows + index * entities->size);
-}
+	const size_t low = LOWER_BOUND(entities->count, i, entity_index_id(entities, i) < id);
 
-size_t entity_index_find(const struct entity_index *entities, uint32_t id)
-{
-	size_t low;
-
-	if (id && id <= entities->count && id_at(entities, id - 1) == id)
-		return id - 1;
-	low = LOWER_BOUND(entities->count, i, id_at(entities, i) < id);
-	return low < entities->count && id_at(entities, low) == id ? low : entities->count;
+	return low < entities->count && entity_index_id(entities, low) == id ? low
+									     : entities->count;
 }
 
 const void *entity_index_row(const struct entity_index *entities, size_t index)

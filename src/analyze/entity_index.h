@@ -22,9 +22,24 @@ struct entity_index {
 void entity_index_init(struct entity_index *entities, const struct trace_reader *reader,
 		       enum event_kind kind);
 
-/* The index of `id`; things->count if there is no such row. O(1) for ids without gaps, otherwise
+static inline uint32_t entity_index_id(const struct entity_index *entities, size_t index)
+{
+	return *(const uint32_t *)(const void *)(entities->rows + index * entities->size);
+}
+
+/* The same as entity_index_find, in O(log n). */
+size_t entity_index_search(const struct entity_index *entities, uint32_t id);
+
+/* The index of `id`; entities->count if there is no such row. O(1) for ids without gaps, otherwise
  * O(log n). */
-size_t entity_index_find(const struct entity_index *entities, uint32_t id);
+static inline size_t entity_index_find(const struct entity_index *entities, uint32_t id)
+{
+	if (!id) /* no entity has it: the idle thread, an unknown device */
+		return entities->count;
+	if (id <= entities->count && entity_index_id(entities, id - 1) == id)
+		return id - 1;
+	return entity_index_search(entities, id);
+}
 
 /* The row at an index; NULL for things->count. */
 const void *entity_index_row(const struct entity_index *entities, size_t index);

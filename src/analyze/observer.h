@@ -33,6 +33,12 @@ struct observed_command {
 	uint32_t stack;   /* stack of the launch; 0: none */
 };
 
+/* A launch without an end in the trace. */
+struct observed_open {
+	uint64_t enter, correlation;     /* enter: host ns */
+	uint32_t process, device, queue; /* ids; 0: not known */
+};
+
 /* The tables of the analysis whose additions are reported one by one, so that an observer can build
  * the table of any part of the window. */
 enum observed_table {
@@ -74,5 +80,7 @@ struct analysis_observer {
 	/* One span of a device's time. The spans cover the window without overlap, in the order of
 	 * time. A span's tag is the index of a path. */
 	int (*on_span)(void *context, size_t device, const struct account_span *span);
+	/* At the end: a command that was launched and is not known to have ended. */
+	int (*on_open)(void *context, const struct observed_open *open);
 	int (*on_part)(void *context, const struct observed_part *part);
 };

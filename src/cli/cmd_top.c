@@ -12,6 +12,7 @@
  */
 #include <errno.h>
 #include <locale.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,16 +30,18 @@
 #include "live/follow.h"
 #include "live/watch.h"
 #include "ui/top.h"
+#include "ui/tty.h"
 
 #define KEEP_NS         UINT64_C(15000000000)
 #define INTERVAL_NS     UINT64_C(1000000000)
 #define MIN_INTERVAL_NS UINT64_C(10000000) /* shorter ones leave no time for signals and keys */
 #define LIVE_LAG_NS     UINT64_C(500000000)
 #define FILE_LAG_NS     UINT64_C(1500000000)
-#define FEED_LAG_NS     UINT64_C(2000000000) /* calls come from another recorder's file */
+enum { KEPT_BYTES = 64 << 20 };
+#define FEED_LAG_NS UINT64_C(2000000000) /* calls come from another recorder's file */
 
 struct top_values {
-	const char *pids, *collect;
+	const char *pids, *collect, *output;
 	bool all, batch, json;
 	uint64_t count, interval_ns, lag_ns;
 };
@@ -47,10 +50,12 @@ struct top_values {
 struct top_session {
 	const struct top_values *values;
 	struct live_watch *watch;
-	struct top_recorder *recorder;      /* its child with -p and -a; NULL: a file is watched */
+	char *const *program;               /* NULL: none is started */
+	struct top_recorder *recorder;      /* its child; NULL: a file is watched */
 	struct top_recorder *file_recorder; /* started by key r; NULL: none */
 	char file[64];                      /* its file */
 	char note[512];                     /* why no device is known */
+	int status;                         /* the program's, if it has ended by itself */
 };
 
 static const struct option_row top_options[] = {
@@ -59,8 +64,12 @@ static const struct option_row top_options[] = {
 	{"all", 'a', OPTION_FLAG, NULL,
 	 "watch every OpenCL process of this user (as root: for all users)",
 	 offsetof(struct top_values, all)},
-	{"collect", 0, OPTION_LIST, "LIST", "with -p or -a: collectors, as for duet record",
+	{"collect", 0, OPTION_LIST, "LIST",
+	 "with -p, -a or PROGRAM: collectors, as for duet record",
 	 offsetof(struct top_values, collect)},
+	{"program-output", 0, OPTION_TEXT, "FILE",
+	 "file for what PROGRAM prints (default: it is dropped)",
+	 offsetof(struct top_values, output)},
 	{"interval", 'd', OPTION_SPAN, "SEC", "length of an interval (default 1)",
 	 offsetof(struct top_values, interval_ns)},
 	{"count", 'n', OPTION_NUMBER, "COUNT",
@@ -166,7 +175,8 @@ static int on_record(void *context, int32_t pid, bool *ret_is_recording, char *r
 /* The next message of the recorder that is news: not what it records and how much. */
 static const char *next_news(struct top_session *session)
 {
-	static const char *const known[] = {"recording ", " rows from ", " KiB in "};
+	static const char *const known[] = {"recording ", " rows from ", " KiB in ",
+					    ", loaded by "};
 	const char *message;
 	bool is_known;
 
@@ -223,33 +233,46 @@ static const char *explain_no_device(void *context)
 static int start_recorder(struct top_session *session, struct live_follow **ret_follow)
 {
 	const struct top_values *values = session->values;
-	struct top_request request = {.count = 0};
+	struct top_request request = {.program = session->program, .output = values->output};
 	int fd, error;
 
-	top_request_add(&request, values->all ? "--all" : "--pid");
+	if (values->all || values->pids)
+		top_request_add(&request, values->all ? "--all" : "--pid");
 	if (values->pids)
 		top_request_add(&request, values->pids);
 	if (values->collect) {
 		top_request_add(&request, "--collect");
 		top_request_add(&request, values->collect);
 	}
-	error = top_recorder_start(&request, KEEP_NS, &session->recorder, &fd);
+	error = top_recorder_start(&request, KEEP_NS, &session->recorder, &fd, &session->status);
+	if (!session->program)
+		session->status = 0;
 	return error ? error : live_follow_new(fd, ret_follow);
 }
 
+/* A program is started only if the screen can be shown. */
 static int open_source(struct top_session *session, const char *path,
 		       struct live_follow **ret_follow)
 {
+	const struct top_values *values = session->values;
+
 	if (path)
 		return selection_explain(path, live_follow_open(path, ret_follow));
+	if (!values->batch && !values->json && tty_check())
+		return -ENOTTY;
 	return start_recorder(session, ret_follow);
 }
 
-/* "processes 12,345", "all processes" or the file's name. */
-static void format_title(const struct top_values *values, const char *path, char *ret_title,
+/* "processes 12,345", "all processes", or the name of the program or file. */
+static void format_title(const struct top_session *session, const char *path, char *ret_title,
 			 size_t size)
 {
-	if (path)
+	const struct top_values *values = session->values;
+
+	if (session->program)
+		snprintf(ret_title, size, "%.120s",
+			 format_text(path_base(session->program[0])).text);
+	else if (path)
 		snprintf(ret_title, size, "%.120s", format_text(path).text);
 	else if (values->all)
 		snprintf(ret_title, size, "all processes");
@@ -267,15 +290,37 @@ static int show(struct top_session *session, const char *path)
 					 .interval_ns = values->interval_ns,
 					 .count = values->count == OPTION_UNSET ? 0 : values->count,
 					 .has_json = values->json,
+					 .from_start = session->program != NULL,
 					 .on_record = on_record,
 					 .on_picture = on_picture,
 					 .explain_no_device = explain_no_device,
 					 .context = session};
 	int number = 0;
 
-	format_title(values, path, title, sizeof(title));
+	format_title(session, path, title, sizeof(title));
 	return values->batch || values->json ? ui_top_print(&options, &number)
 					     : ui_top_run(&options, &number);
+}
+
+/* A program that has ended by itself gives its status; one that still runs is left alone. */
+static void end_recorder(struct top_session *session)
+{
+	const bool is_over = session->recorder && top_recorder_is_over(session->recorder);
+
+	if (session->program && is_over)
+		session->status = top_recorder_status(session->recorder);
+	else if (session->program && session->recorder)
+		fprintf(stderr, "duet top: '%s' continues\n",
+			format_text(session->program[0]).text);
+	top_recorder_stop(session->recorder);
+}
+
+/* Each picture needs about the same memory as the one before. Without these limits it is given back
+ * and taken anew, which costs a tenth of the processor time. */
+static void keep_memory(void)
+{
+	mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
+	mallopt(M_MMAP_THRESHOLD, KEPT_BYTES);
 }
 
 static int watch_source(struct top_session *session, const char *path)
@@ -288,33 +333,44 @@ static int watch_source(struct top_session *session, const char *path)
 	struct live_follow *follow;
 	int error = open_source(session, path, &follow);
 
+	keep_memory();
 	if (!error)
 		error = live_watch_new(follow, &options, &session->watch);
 	if (!error)
 		error = show(session, path);
 	live_watch_free(session->watch);
 	top_recorder_stop(session->file_recorder);
-	top_recorder_stop(session->recorder);
+	end_recorder(session);
 	return error;
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
 static int check_values(const struct cli_command *command, const struct top_values *values,
-			int operands)
+			int operands, bool has_program)
 {
+	const int sources = !!values->pids + values->all + has_program + operands;
+
 	if (operands > 1)
 		return usage_error(command, "one FILE at a time");
-	if (!!values->pids + values->all + operands > 1)
-		return usage_error(command, "give one of --pid, --all and FILE");
-	if (values->collect && !values->pids && !values->all)
-		return usage_error(command,
-				   "--collect needs --pid or --all: FILE has its recorder");
+	if (sources > 1)
+		return usage_error(command, "give one of --pid, --all, FILE and -- PROGRAM");
+	if (values->collect && (operands || !sources))
+		return usage_error(command, "--collect needs --pid, --all or -- PROGRAM: FILE has "
+					    "its recorder");
+	if (values->output && !has_program)
+		return usage_error(command, "--program-output needs -- PROGRAM");
 	if (values->interval_ns < MIN_INTERVAL_NS)
 		return usage_error(command, "--interval: at least 0.01");
 	if (values->count == 0)
 		return usage_error(command, "--count: at least 1");
 	return STATUS_DONE;
+}
+
+/* "--" is the last word that options_parse takes. */
+static bool has_separator(char **argv, int first)
+{
+	return first > 1 && strcmp(argv[first - 1], "--") == 0;
 }
 
 static int run_top(const struct cli_command *command, int argc, char **argv)
@@ -323,24 +379,34 @@ static int run_top(const struct cli_command *command, int argc, char **argv)
 		.count = OPTION_UNSET, .interval_ns = INTERVAL_NS, .lag_ns = OPTION_UNSET};
 	struct top_session session = {.values = &values};
 	const int first = options_parse(command, argc, argv, false, &values);
-	const char *path;
-	int status;
+	const char *path = NULL;
+	int status, operands;
 
 	if (first < 0)
 		return first == -1 ? STATUS_DONE : STATUS_USAGE;
-	status = check_values(command, &values, argc - first);
+	operands = argc - first;
+	if (has_separator(argv, first)) {
+		session.program = argv + first;
+		operands = 0;
+	}
+	if (session.program && !*session.program)
+		return usage_error(command, "give a program after --");
+	status = check_values(command, &values, operands, session.program != NULL);
 	if (status != STATUS_DONE)
 		return status;
 	setlocale(LC_CTYPE, "");
-	path = first < argc ? argv[first] : values.pids || values.all ? NULL : SELECTION_FILE;
-	if (watch_source(&session, path))
-		return print_failure(command);
-	return finish_output(command->name, STATUS_DONE);
+	if (!session.program && !values.pids && !values.all)
+		path = operands ? argv[first] : SELECTION_FILE;
+	if (watch_source(&session, path)) {
+		print_failure(command);
+		return session.status ? session.status : STATUS_FAILED;
+	}
+	return finish_output(command->name, session.status);
 }
 
 const struct cli_command command_top = {
 	.name = "top",
-	.arguments = "[options] [-p PID,... | -a | FILE]",
+	.arguments = "[options] [-p PID,... | -a | FILE | -- PROGRAM [ARGUMENT...]]",
 	.summary = "show what devices, processes and kernels do now",
 	.run = run_top,
 	.options = top_options,

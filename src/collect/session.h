@@ -22,6 +22,7 @@ struct session_options {
 	const pid_t *pids;     /* running processes to record */
 	size_t pids_count;     /* 0: a command, or any */
 	int owner_fd;          /* descriptor of the process that records itself; 0: none */
+	int viewer_fd;         /* pipe whose other end a viewer holds; 0: none */
 	bool any;              /* record all programs of the machine that have a guest loaded */
 	bool native_stacks;    /* record stacks of launches and waits */
 	bool python_stacks;    /* include Python functions in them */

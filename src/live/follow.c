@@ -97,6 +97,11 @@ int live_follow_update(struct live_follow *follow, uint64_t *ret_newest_ns)
 	return error;
 }
 
+uint64_t live_follow_start_ns(const struct live_follow *follow)
+{
+	return trace_tail_start_ns(follow->tail);
+}
+
 bool live_follow_has_ended(const struct live_follow *follow)
 {
 	return trace_tail_has_ended(follow->tail);
@@ -126,7 +131,8 @@ static int analyse(const struct live_window_options *options, struct live_window
 					  .by_thread = options->by_thread,
 					  .observer = options->observer,
 					  .finds_iterations = options->finds_iterations,
-					  .arrived_ns = options->end_ns};
+					  .arrived_ns = options->end_ns,
+					  .is_brief = options->is_brief};
 	uint64_t begin_ns;
 	int error = model_open_memory(window->bytes, window->size, &window->model);
 

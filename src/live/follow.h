@@ -32,6 +32,9 @@ void live_follow_free(struct live_follow *follow); /* NULL-safe */
  */
 int live_follow_update(struct live_follow *follow, uint64_t *ret_newest_ns);
 
+/* Start of the oldest segment in the file, CLOCK_MONOTONIC; 0: none, or not known. */
+uint64_t live_follow_start_ns(const struct live_follow *follow);
+
 /* True: the recorder has closed the file, so no more rows will come. */
 bool live_follow_has_ended(const struct live_follow *follow);
 /* True: no process has the file open for writing any more (its recorder was killed). */
@@ -53,6 +56,7 @@ struct live_window_options {
 	uint64_t before_ns;
 	bool finds_iterations;
 	bool by_thread;
+	bool is_brief;                            /* as in struct analysis_options */
 	const struct analysis_observer *observer; /* NULL: none */
 	uint64_t max_bytes; /* older segments are left out beyond this size; 0: 256 MiB */
 };

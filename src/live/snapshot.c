@@ -24,7 +24,9 @@
 #include "analyze/text/metrics.h"
 #include "analyze/text/units.h"
 #include "base/array.h"
+#include "base/number.h"
 #include "base/string.h"
+#include "live/in_flight.h"
 #include "live/snapshot_private.h"
 
 /* ---- devices --------------------------------------------------------------------------------- */
@@ -38,8 +40,41 @@ static void fill_cause(struct live_device *device)
 		}
 }
 
-static void fill_device(const struct analysis *analysis, size_t index, struct live_device *device)
+/* The time after the last command is not known to be idle: the device may run the one in flight. */
+static void forget_idle(const struct analysis *analysis, const struct account *account,
+			struct live_device *device)
 {
+	const uint64_t last_ns = account->commands ? account->last_end : 0;
+	const uint64_t from_ns = larger(last_ns, analysis->from_ns);
+	const uint64_t after_ns = smaller(analysis->to_ns - smaller(from_ns, analysis->to_ns),
+					  device->causes[CAUSE_NOTHING_TO_DO]);
+
+	device->causes[CAUSE_NOTHING_TO_DO] -= after_ns;
+	device->causes[CAUSE_UNKNOWN] += after_ns;
+}
+
+static void add_in_flight(const struct live_in_flight *flight, const struct analysis *analysis,
+			  size_t index, struct live_device *device)
+{
+	const uint32_t id = analysis->devices[index].device->id;
+	const uint64_t end_ns = analysis->to_ns;
+	const uint64_t in_rows = device->in_flight;
+	uint64_t enter = end_ns;
+
+	for (size_t i = 0; i < flight->before.count; i++)
+		device->in_flight += flight->before.all[i].device == id;
+	for (size_t i = 0; i < flight->known.count; i++)
+		if (flight->known.all[i].device == id)
+			enter = smaller(enter, flight->known.all[i].enter);
+	device->in_flight_ns = end_ns - enter;
+	if (device->in_flight > in_rows)
+		forget_idle(analysis, &analysis->devices[index].account, device);
+}
+
+static void fill_device(const struct snapshot_maker *maker, size_t index,
+			struct live_device *device)
+{
+	const struct analysis *analysis = maker->analysis;
 	const struct analysis_device *from = &analysis->devices[index];
 	char label[LIVE_NAME];
 
@@ -55,10 +90,12 @@ static void fill_device(const struct analysis *analysis, size_t index, struct li
 	device->launches = from->launches;
 	device->executions = from->executions;
 	device->is_measured = from->is_measured;
-	fill_cause(device);
 	for (size_t i = 0; i <= analysis->queues_count; i++)
 		if (analysis->queues[i].device == index)
 			device->in_flight += analysis->queues[i].depth.at_end;
+	if (maker->options->in_flight && from->device)
+		add_in_flight(maker->options->in_flight, analysis, index, device);
+	fill_cause(device);
 }
 
 static int add_devices(struct snapshot_maker *maker)
@@ -74,7 +111,7 @@ static int add_devices(struct snapshot_maker *maker)
 	for (size_t i = 0; i < count; i++) {
 		const struct event_device *row = analysis->devices[i].device;
 
-		fill_device(analysis, i, &snapshot->devices[i]);
+		fill_device(maker, i, &snapshot->devices[i]);
 		if (row && hash_map_put(&maker->devices, row->id, i))
 			return -ENOMEM;
 	}

@@ -29,7 +29,9 @@ struct live_device {
 	uint64_t idle_ns;             /* busy_ns + idle_ns = end_ns - begin_ns */
 	uint64_t causes[CAUSE_COUNT]; /* parts of idle_ns */
 	uint64_t launches, executions;
-	uint64_t in_flight;       /* commands launched and not ended at end_ns */
+	uint64_t in_flight; /* commands launched and not ended at end_ns */
+	/* Time that the oldest of them has taken so far; 0: none, or not known. */
+	uint64_t in_flight_ns;
 	bool is_measured;         /* false: no command is known on it, so busy_ns means nothing */
 	enum account_cause cause; /* the one with most of idle_ns */
 	uint64_t cause_ns;        /* 0: the device was not idle */
@@ -119,13 +121,15 @@ struct live_snapshot {
 
 /* The names of places, which outlive the recordings that they were found in: a stack is
  * symbolized once. */
+struct live_in_flight;
 struct live_places;
 int live_places_new(struct live_places **ret_places); /* -ENOMEM */
 void live_places_free(struct live_places *places);    /* NULL-safe */
 
 struct live_snapshot_options {
-	bool has_stacks;            /* needs an analysis by_thread if pid is set */
-	struct live_places *places; /* for live_device.place; NULL: none */
+	bool has_stacks;                        /* needs an analysis by_thread if pid is set */
+	struct live_places *places;             /* for live_device.place; NULL: none */
+	const struct live_in_flight *in_flight; /* commands of earlier looks; NULL: not known */
 	size_t max_kernels; /* 0: all; the others are summed up in a last row "other" per device */
 	size_t max_stacks;  /* 0: 200 */
 	/* Kernels and stacks are those of this process, from an analysis by_thread; 0: all. */

@@ -69,6 +69,8 @@ static void write_device(const struct live_device *device, struct json_writer *j
 	json_pair_u64(json, "launches", device->launches);
 	json_pair_u64(json, "executions", device->executions);
 	json_pair_u64(json, "in_flight", device->in_flight);
+	if (device->in_flight_ns)
+		json_pair_u64(json, "in_flight_ns", device->in_flight_ns);
 	json_object_end(json);
 }
 

@@ -14,21 +14,18 @@
 #include "live/watch.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "analyze/analysis.h"
 #include "analyze/observer.h"
 #include "base/array.h"
-#include "base/cleanup.h"
 #include "base/clock_ns.h"
 #include "base/error.h"
-#include "base/io.h"
 #include "live/follow.h"
+#include "live/in_flight.h"
 #include "live/snapshot.h"
+#include "trace/writer.h"
 
 #define READ_NS     UINT64_C(200000000) /* the part of the lag for the interval of the flushes */
 #define MAX_LATE_NS UINT64_C(1000000000)
@@ -42,6 +39,7 @@ enum { LONG_LOOKS = 10 };
 struct live_watch {
 	struct live_follow *follow;
 	struct live_places *places; /* NULL: not asked for */
+	struct live_in_flight flight;
 	uint64_t lag_ns, newest_ns, end_ns;
 	size_t before;           /* index of before_ns */
 	unsigned int long_looks; /* left with that index */
@@ -60,6 +58,9 @@ int live_watch_new(struct live_follow *follow, const struct live_watch_options *
 	}
 	watch->follow = follow;
 	watch->lag_ns = options->lag_ns;
+	/* The first look finds commands that were launched earlier. */
+	watch->before = 1;
+	watch->long_looks = 2;
 	*ret_watch = watch;
 	return 0;
 }
@@ -70,6 +71,7 @@ void live_watch_free(struct live_watch *watch)
 		return;
 	live_follow_free(watch->follow);
 	live_places_free(watch->places);
+	live_in_flight_fini(&watch->flight);
 	free(watch);
 }
 
@@ -111,12 +113,23 @@ static uint64_t newest_end(const struct live_watch *watch)
 struct lone_commands {
 	uint64_t begin_ns, end_ns; /* the interval */
 	uint64_t count;
+	struct live_in_flight *flight;
+	const struct analysis *analysis;
 };
 
 static int on_begin(void *context, const struct analysis *analysis)
 {
-	((struct lone_commands *)context)->count = 0;
+	struct lone_commands *lone = context;
+
+	lone->count = 0;
+	lone->analysis = analysis;
+	live_in_flight_begin(lone->flight);
 	return 0;
+}
+
+static int on_open(void *context, const struct observed_open *open)
+{
+	return live_in_flight_open(((struct lone_commands *)context)->flight, open);
 }
 
 static int on_span(void *context, size_t device, const struct account_span *span)
@@ -130,6 +143,7 @@ static int on_command(void *context, const struct observed_command *command)
 
 	lone->count += !command->launch && command->row->ended > lone->begin_ns &&
 		       command->row->started < lone->end_ns;
+	live_in_flight_end(lone->flight, lone->analysis, command);
 	return 0;
 }
 
@@ -161,10 +175,12 @@ static bool needs_earlier_rows(const struct live_window_options *options,
 static int analyse_window(struct live_watch *watch, struct live_window_options *options,
 			  struct live_window *window)
 {
-	struct lone_commands lone = {.begin_ns = options->begin_ns, .end_ns = options->end_ns};
+	struct lone_commands lone = {
+		.begin_ns = options->begin_ns, .end_ns = options->end_ns, .flight = &watch->flight};
 	const struct analysis_observer observer = {.context = &lone,
 						   .on_begin = on_begin,
 						   .on_command = on_command,
+						   .on_open = on_open,
 						   .on_span = on_span};
 	int error;
 
@@ -176,11 +192,16 @@ static int analyse_window(struct live_watch *watch, struct live_window_options *
 		error = live_follow_analyse(watch->follow, options, window);
 		if (error || watch->before + 1 == ARRAY_COUNT(before_ns) ||
 		    !needs_earlier_rows(options, window, &lone))
-			return error;
+			break;
 		live_window_fini(window);
 		watch->before++;
 		watch->long_looks = LONG_LOOKS;
 	}
+	if (error)
+		return error;
+	return live_in_flight_close(&watch->flight, options->begin_ns > options->before_ns
+							    ? options->begin_ns - options->before_ns
+							    : 0);
 }
 
 static int analyse(struct live_watch *watch, const struct live_look *look,
@@ -190,9 +211,12 @@ static int analyse(struct live_watch *watch, const struct live_look *look,
 		.begin_ns =
 			watch->end_ns > look->interval_ns ? watch->end_ns - look->interval_ns : 0,
 		.end_ns = watch->end_ns,
-		.by_thread = look->pid != 0};
-	const struct live_snapshot_options snapshot_options = {
-		.has_stacks = look->has_stacks, .places = watch->places, .pid = look->pid};
+		.by_thread = look->pid != 0,
+		.is_brief = true};
+	const struct live_snapshot_options snapshot_options = {.has_stacks = look->has_stacks,
+							       .places = watch->places,
+							       .in_flight = &watch->flight,
+							       .pid = look->pid};
 	struct live_window window = {0};
 	int error = analyse_window(watch, &window_options, &window);
 
@@ -212,16 +236,30 @@ int live_watch_newest(struct live_watch *watch, uint64_t *ret_end_ns)
 	return error;
 }
 
+int live_watch_note(struct live_watch *watch)
+{
+	return update(watch);
+}
+
 int live_watch_look(struct live_watch *watch, const struct live_look *look,
 		    struct live_snapshot **ret_snapshot)
 {
 	const int error = update(watch);
+	uint64_t end_ns;
 
 	if (error)
 		return error;
 	*ret_snapshot = NULL;
-	watch->end_ns = look->end_ns ? look->end_ns : newest_end(watch);
+	end_ns = look->end_ns ? look->end_ns : newest_end(watch);
+	if (end_ns < watch->end_ns)
+		live_in_flight_clear(&watch->flight);
+	watch->end_ns = end_ns;
 	return analyse(watch, look, ret_snapshot);
+}
+
+uint64_t live_watch_start_ns(const struct live_watch *watch)
+{
+	return live_follow_start_ns(watch->follow);
 }
 
 uint64_t live_watch_end_ns(const struct live_watch *watch)
@@ -235,20 +273,6 @@ bool live_watch_has_ended(const struct live_watch *watch)
 }
 
 /* ---- keeping --------------------------------------------------------------------------------- */
-
-static int write_new(const char *path, const void *bytes, size_t size)
-{
-	auto_close int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	int error;
-
-	if (fd < 0)
-		return error_set(-errno, "'%s': %s; choose another folder", path, strerror(errno));
-	error = write_all(fd, bytes, size);
-	if (!error)
-		return 0;
-	unlink(path);
-	return error_set(error, "'%s': write failed: %s", path, strerror(-error));
-}
 
 /* The bytes of a window are whole segments with the names and processes that they use. */
 int live_watch_keep(struct live_watch *watch, uint64_t ns, const char *path)
@@ -265,7 +289,7 @@ int live_watch_keep(struct live_watch *watch, uint64_t ns, const char *path)
 	if (error == -ENODATA)
 		return error_set(error, "nothing was recorded in the last %g s", (double)ns / 1e9);
 	if (!error)
-		error = write_new(path, window.bytes, window.size);
+		error = trace_cut_bytes(window.bytes, window.size, path);
 	live_window_fini(&window);
 	return error;
 }

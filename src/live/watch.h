@@ -37,6 +37,12 @@ int live_watch_look(struct live_watch *watch, const struct live_look *look,
 		    struct live_snapshot **ret_snapshot);
 /* End of the newest interval. Errors: -errno with the error chain. */
 int live_watch_newest(struct live_watch *watch, uint64_t *ret_end_ns);
+/* Notes up to where the file has been written at this moment: later looks leave older rows out.
+ * Call it each LIVE_NOTE_NS between looks. Errors: -errno with the error chain. */
+#define LIVE_NOTE_NS UINT64_C(200000000)
+int live_watch_note(struct live_watch *watch);
+/* Start of the oldest rows in the file, as of the last look; 0: not known. */
+uint64_t live_watch_start_ns(const struct live_watch *watch);
 /* End of the interval of the last look. */
 uint64_t live_watch_end_ns(const struct live_watch *watch);
 /* No more rows will come: the newest interval ends with the last row. As of the last look. */

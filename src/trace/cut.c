@@ -306,3 +306,94 @@ int trace_writer_cut(struct trace_writer *writer, uint64_t now_ns, const char *p
 		error = trace_cut_step(cutting, UINT64_MAX, inout_cut);
 	return error < 0 ? error : 0;
 }
+
+/* ---- from bytes ------------------------------------------------------------------------------ */
+
+/* Adds a chunk to the index of the new file. Indices and ends in the bytes have other places. */
+static int index_chunk(struct trace_writer *target, const struct chunk_head *head, uint64_t offset,
+		       uint64_t bytes)
+{
+	struct writer_index *index = &target->index;
+
+	target->segments.present = head->segment;
+	if (head->sequence > target->sequence)
+		target->sequence = head->sequence;
+	if (head->kind == TRACE_INDEX || head->kind == TRACE_END)
+		return 0;
+	return array_append(index->entries, index->entries_capacity, index->entries_count,
+			    (struct trace_index_row){.back = offset,
+						     .bytes = bytes,
+						     .first = head->first,
+						     .last = head->last,
+						     .sequence = head->sequence,
+						     .kind = head->kind,
+						     .source = head->source,
+						     .clock = head->clock,
+						     .seen_clock = head->seen_clock,
+						     .segment = head->segment,
+						     .rows = head->rows,
+						     .flags = head->flags});
+}
+
+/* *ret_used: end of the last whole chunk. */
+static int index_bytes(struct trace_writer *target, const uint8_t *bytes, size_t size,
+		       size_t *ret_used)
+{
+	size_t at = 0;
+	int error = 0;
+
+	while (at < size && !error) {
+		struct chunk_head head;
+		size_t length = 0;
+		const size_t before = chunk_length(bytes + at, bytes + size, &length);
+
+		if (!before || length > size - at - before ||
+		    !chunk_has_prefix(bytes + at + before, length))
+			break;
+		if (!chunk_head(bytes + at + before, length, &head))
+			error = index_chunk(target, &head, at, before + length);
+		at += before + length;
+	}
+	*ret_used = at;
+	return error;
+}
+
+static int write_bytes(struct trace_writer *target, const void *bytes, size_t size)
+{
+	struct writer_file *file = &target->file;
+	size_t used;
+	int error = index_bytes(target, bytes, size, &used);
+
+	if (error)
+		return out_of_memory(file->path);
+	error = pwrite_all(file->fd, bytes, used, 0);
+	if (error)
+		return error_set(error, "write '%s': %s", file->path, strerror(-error));
+	file->size = used;
+	error = segment_write_index(target);
+	if (!error)
+		error = segment_write_end(target);
+	return error ? error : check_close(file);
+}
+
+int trace_cut_bytes(const void *bytes, size_t size, const char *path)
+{
+	const struct trace_writer_options options = {.only_traces = true};
+	struct trace_writer *target;
+	int error;
+
+	if (access(path, F_OK) == 0)
+		return error_set(-EEXIST, "'%s': the file exists", path);
+	error = writer_new(path, &options, &target);
+	if (error)
+		return error;
+	error = empty_target(target);
+	if (!error)
+		error = write_bytes(target, bytes, size);
+	if (error) {
+		trace_writer_abandon(target);
+		return error;
+	}
+	writer_release(target);
+	return 0;
+}

@@ -327,6 +327,13 @@ int trace_reader_open_memory(const void *bytes, size_t size, struct trace_reader
 	return open_reader(reader, ret_reader);
 }
 
+static void free_kept(struct trace_reader *reader)
+{
+	for (size_t i = 0; reader->kept.items && i < reader->chunks.count; i++)
+		free(reader->kept.items[i].rows);
+	free(reader->kept.items);
+}
+
 void trace_reader_close(struct trace_reader *reader)
 {
 	if (!reader)
@@ -357,6 +364,7 @@ void trace_reader_close(struct trace_reader *reader)
 	free(reader->contents.items);
 	free(reader->strings.ids);
 	free(reader->losses.rows);
+	free_kept(reader);
 	free(reader->chunks.items);
 	free(reader->chunks.entries);
 	free(reader->entries.items);
@@ -552,16 +560,51 @@ const struct trace_chunk *trace_reader_chunk(const struct trace_reader *reader, 
 	return index < reader->chunks.count ? &reader->chunks.items[index] : NULL;
 }
 
+/* Rows beyond this number are decoded again instead. */
+enum { MAX_KEPT_ROWS = 1 << 17 };
+
+void trace_reader_keep_rows(struct trace_reader *reader, size_t index, void *rows, size_t count)
+{
+	struct reader_kept *kept = &reader->kept;
+
+	pthread_mutex_lock(&reader->lock);
+	if (!kept->items)
+		kept->items = calloc(reader->chunks.count + 1, sizeof(*kept->items));
+	if (kept->items && index < reader->chunks.count && !kept->items[index].rows &&
+	    count <= MAX_KEPT_ROWS - kept->count) {
+		kept->items[index] = (struct kept_rows){rows, count};
+		kept->count += count;
+		rows = NULL;
+	}
+	pthread_mutex_unlock(&reader->lock);
+	free(rows);
+}
+
+/* With the lock held. */
+static bool take_kept(struct trace_reader *reader, size_t index, void **ret_rows, size_t *ret_count)
+{
+	struct kept_rows *kept = reader->kept.items ? &reader->kept.items[index] : NULL;
+
+	if (!kept || !kept->rows)
+		return false;
+	*ret_rows = kept->rows;
+	*ret_count = kept->count;
+	reader->kept.count -= kept->count;
+	*kept = (struct kept_rows){0};
+	return true;
+}
+
 int trace_reader_rows(struct trace_reader *reader, size_t index, void **ret_rows, size_t *ret_count)
 {
 	struct reader_entry *entry;
-	int error;
+	int error = 0;
 
 	if (index >= reader->chunks.count)
 		return -EINVAL;
 	entry = &reader->entries.items[reader->chunks.entries[index]];
 	pthread_mutex_lock(&reader->lock);
-	error = reader_decode_entry(reader, entry, ret_rows, ret_count);
+	if (!take_kept(reader, index, ret_rows, ret_count))
+		error = reader_decode_entry(reader, entry, ret_rows, ret_count);
 	if (error == -EBADMSG)
 		reader_note_damage(reader, entry);
 	pthread_mutex_unlock(&reader->lock);

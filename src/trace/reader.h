@@ -100,6 +100,10 @@ const struct trace_chunk *trace_reader_chunk(const struct trace_reader *reader, 
 int trace_reader_rows(struct trace_reader *reader, size_t index, void **ret_rows,
 		      size_t *ret_count);
 
+/* Gives decoded rows back, unchanged: the next trace_reader_rows of this chunk returns them. Takes
+ * ownership of rows. For chunks that are read twice; few are kept. */
+void trace_reader_keep_rows(struct trace_reader *reader, size_t index, void *rows, size_t count);
+
 /* Reads the whole file and counts every damaged chunk without decoding rows. The counts of
  * trace_reader_damage are complete afterwards. */
 void trace_reader_check(struct trace_reader *reader);

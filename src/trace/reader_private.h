@@ -110,6 +110,15 @@ struct reader_contents {
 	struct hash_map by_hash; /* index + 1 */
 };
 
+/* Rows of chunks that are decoded once and read twice. */
+struct reader_kept {
+	struct kept_rows {
+		void *rows; /* owned; NULL: none */
+		size_t count;
+	} * items;    /* owned; by chunk; NULL: no chunk has any */
+	size_t count; /* rows of all */
+};
+
 /* The chunks with rows. */
 struct reader_chunks {
 	struct trace_chunk *items;
@@ -137,6 +146,7 @@ struct trace_reader {
 	struct reader_losses losses;
 	struct reader_contents contents;
 	struct reader_chunks chunks;
+	struct reader_kept kept;
 };
 
 /* reader.c: returns size bytes of the file from offset, valid until the next call; NULL if the file

@@ -287,6 +287,11 @@ uint64_t trace_tail_newest_ns(const struct trace_tail *tail)
 	return tail->newest_ns;
 }
 
+uint64_t trace_tail_start_ns(const struct trace_tail *tail)
+{
+	return tail->count ? tail->segments[0].head.begin_ns : 0;
+}
+
 bool trace_tail_has_ended(const struct trace_tail *tail)
 {
 	return tail->has_ended;

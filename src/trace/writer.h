@@ -178,6 +178,10 @@ int trace_cut_start(struct trace_writer *writer, uint64_t now_ns, const char *pa
 int trace_cut_step(struct trace_cutting *cutting, uint64_t bytes, struct trace_cut *ret_cut);
 void trace_cut_abandon(struct trace_cutting *cutting); /* NULL-safe; removes the new file */
 
+/* Writes bytes that trace_tail_read returned as a complete recording: with an index and an end.
+ * Errors: as trace_cut_start; -EEXIST. No file is left then. */
+int trace_cut_bytes(const void *bytes, size_t size, const char *path);
+
 /* Both in one call. Copying takes about 1 s per GB. */
 int trace_writer_cut(struct trace_writer *writer, uint64_t now_ns, const char *path,
 		     struct trace_cut *inout_cut);

@@ -20,6 +20,7 @@
 #include "base/error.h"
 #include "base/format.h"
 #include "base/json.h"
+#include "base/number.h"
 #include "live/snapshot.h"
 #include "live/snapshot_json.h"
 #include "live/watch.h"
@@ -80,14 +81,15 @@ static int print_text(const struct ui_top_options *options, const struct live_sn
 	return 0;
 }
 
+/* skips_empty: prints nothing for an interval without rows. */
 static int print_picture(const struct ui_top_options *options, uint64_t interval_ns,
-			 uint64_t end_ns)
+			 uint64_t end_ns, bool skips_empty)
 {
 	const struct live_look look = {.interval_ns = interval_ns, .end_ns = end_ns};
 	struct live_snapshot *snapshot = NULL;
 	int error = live_watch_look(options->watch, &look, &snapshot);
 
-	if (error)
+	if (error || (!snapshot && skips_empty))
 		return error;
 	error = options->has_json ? print_json(snapshot) : print_text(options, snapshot);
 	live_snapshot_free(snapshot);
@@ -96,16 +98,17 @@ static int print_picture(const struct ui_top_options *options, uint64_t interval
 	return error ? error_set(error, "stdout: %s", strerror(-error)) : 0;
 }
 
-/* The last `count` intervals of a recording that has ended. */
+/* The last `count` intervals of a recording that has ended, or as many as it has. The first one may
+ * begin before the recording. */
 static int print_last(const struct ui_top_options *options, uint64_t end_ns, uint64_t count)
 {
+	const uint64_t start_ns = smaller(live_watch_start_ns(options->watch), end_ns);
+	const uint64_t most = (end_ns - start_ns + options->interval_ns - 1) / options->interval_ns;
 	int error = 0;
 
-	if (count > end_ns / options->interval_ns)
-		count = end_ns / options->interval_ns;
-	for (uint64_t i = count ? count : 1; i-- > 0 && !error;)
+	for (uint64_t i = larger(smaller(count, most), 1); i-- > 0 && !error;)
 		error = print_picture(options, options->interval_ns,
-				      end_ns - i * options->interval_ns);
+				      end_ns - i * options->interval_ns, i != 0);
 	return error;
 }
 
@@ -146,7 +149,7 @@ static int wait_until(struct growing *growing, uint64_t end_ns)
 		if (error || growing->is_over || growing->newest_ns >= end_ns)
 			return error;
 		left_ns = end_ns - growing->newest_ns;
-		left_ns = left_ns > WAIT_NS ? left_ns : WAIT_NS;
+		left_ns = smaller(larger(left_ns, WAIT_NS), LIVE_NOTE_NS);
 	}
 }
 
@@ -160,19 +163,54 @@ static int print_next(const struct growing *growing, uint64_t end_ns, bool *ret_
 
 	*ret_is_last = growing->is_over && end_ns >= newest_ns;
 	if (!growing->is_over || !late_ns)
-		return print_picture(growing->options, whole_ns, end_ns);
-	return late_ns < whole_ns ? print_picture(growing->options, whole_ns - late_ns, newest_ns)
-				  : 0;
+		return print_picture(growing->options, whole_ns, end_ns, false);
+	return late_ns < whole_ns
+		       ? print_picture(growing->options, whole_ns - late_ns, newest_ns, false)
+		       : 0;
 }
 
-/* Each interval begins where the one before has ended; the first lies after the start. A reader
+/* The start of the recording; 0: the file does not have it yet. */
+static int look_for_start(const struct growing *growing, uint64_t *ret_start_ns)
+{
+	const struct live_look look = {.interval_ns = UINT64_MAX};
+	struct live_snapshot *snapshot = NULL;
+	const int error = live_watch_look(growing->options->watch, &look, &snapshot);
+
+	*ret_start_ns = snapshot && snapshot->start_ns ? snapshot->begin_ns : 0;
+	live_snapshot_free(snapshot);
+	return error;
+}
+
+/* The start of a recording that has just begun; without rows, its newest time. */
+static int find_start(struct growing *growing, uint64_t *ret_start_ns)
+{
+	uint64_t start_ns = 0;
+	bool was_over = false;
+	int error = 0;
+
+	while (!error && !start_ns && !was_over && !growing->signal) {
+		was_over = growing->is_over;
+		error = wait_until(growing, growing->newest_ns + WAIT_NS);
+		if (!error)
+			error = look_for_start(growing, &start_ns);
+	}
+	*ret_start_ns = start_ns ? start_ns : growing->newest_ns;
+	return error;
+}
+
+/* Each interval begins where the one before has ended; the first lies after the start of duet top,
+ * or begins with a recording of its own. A reader
  * that is too slow leaves intervals out, because the recorder's memory has lost old ones. */
 static int print_growing(struct growing *growing)
 {
 	const struct ui_top_options *options = growing->options;
 	int error = live_watch_newest(options->watch, &growing->newest_ns);
-	uint64_t end_ns = growing->newest_ns + options->interval_ns;
+	uint64_t start_ns = growing->newest_ns, end_ns;
 	bool is_last = false;
+
+	if (!error && options->from_start)
+		error = find_start(growing, &start_ns);
+	end_ns = start_ns + options->interval_ns;
 
 	for (uint64_t i = 0; !error && !is_last && (!options->count || i < options->count); i++) {
 		error = wait_until(growing, end_ns);
@@ -198,7 +236,7 @@ int ui_top_print(const struct ui_top_options *options, int *ret_signal)
 	live_snapshot_free(snapshot);
 	if (error)
 		return error;
-	if (live_watch_has_ended(options->watch))
+	if (live_watch_has_ended(options->watch) && !options->from_start)
 		return print_last(options, live_watch_end_ns(options->watch), options->count);
 	error = print_growing(&growing);
 	*ret_signal = growing.signal;

@@ -58,7 +58,7 @@ static const struct ui_column counters[] = {
 	{"COUNTER", COLUMN_NAME, 26, 0, "as in duet list metrics"},
 	{"MEAN", COLUMN_RIGHT, 12, 0, "mean of the interval"},
 	{"MAX", COLUMN_RIGHT, 12, 0, "largest reading of the interval"},
-	{"UNIT", COLUMN_LEFT, 10, 0, ""},
+	{"UNIT", COLUMN_LEFT, 12, 0, ""},
 	{"LIMIT", COLUMN_RIGHT, 12, 104, "largest possible value; -: not known"},
 	{"BELONGS TO", COLUMN_LEFT, 26, 92, "device or process; empty: the machine"},
 	{0},

@@ -145,23 +145,39 @@ static unsigned int next_cause(const struct live_device *device, unsigned int be
 	return best;
 }
 
-static const char *cause_text(unsigned int cause)
+/* A command that has run for longer than this explains the time that is not known. */
+#define LONG_NS UINT64_C(1000000000)
+
+/* "a command has run for 12 s" */
+static void format_long(const struct live_device *device, char *ret_text, size_t size)
 {
-	return cause == CAUSE_UNKNOWN ? "not known why"
-				      : account_cause_text((enum account_cause)cause);
+	snprintf(ret_text, size, "a command has run for %.0f s",
+		 (double)device->in_flight_ns / 1e9);
+}
+
+static void format_cause(const struct live_device *device, unsigned int cause, char *ret_text,
+			 size_t size)
+{
+	if (cause == CAUSE_UNKNOWN && device->in_flight_ns >= LONG_NS)
+		format_long(device, ret_text, size);
+	else
+		snprintf(ret_text, size, "%s",
+			 cause == CAUSE_UNKNOWN ? "not known why"
+						: account_cause_text((enum account_cause)cause));
 }
 
 static void append_cause(const struct live_snapshot *snapshot, const struct live_device *device,
 			 unsigned int cause, bool is_first, struct string_builder *text)
 {
 	const double percent = 100 * share_of(snapshot, device->causes[cause]);
+	char name[64];
 
+	format_cause(device, cause, name, sizeof(name));
 	if (!is_first)
 		string_builder_append(text, "; ");
 	else if (*device->place)
 		string_builder_appendf(text, "%s: ", device->place);
-	string_builder_appendf(text, "%s %.*f %%", cause_text(cause), percent < 10 ? 1 : 0,
-			       percent);
+	string_builder_appendf(text, "%s %.*f %%", name, percent < 10 ? 1 : 0, percent);
 }
 
 /* Causes above 0.5 % of the time, at most MAX_CAUSES. */
@@ -180,15 +196,39 @@ static size_t list_causes(const struct live_snapshot *snapshot, const struct liv
 	return count;
 }
 
-/* The place and the largest cause, then the other causes. */
+/* The place and the largest cause, then the other causes that fit. */
 static void append_causes(const struct live_snapshot *snapshot, const struct live_device *device,
-			  struct string_builder *text)
+			  int room, struct string_builder *text)
 {
 	unsigned int causes[MAX_CAUSES];
 	const size_t count = list_causes(snapshot, device, causes);
 
-	for (size_t i = 0; i < count; i++)
-		append_cause(snapshot, device, causes[i], i == 0, text);
+	for (size_t i = 0; i < count; i++) {
+		struct string_builder longer = {0};
+
+		string_builder_append(&longer, string_builder_text(text));
+		append_cause(snapshot, device, causes[i], i == 0, &longer);
+		if (!i || canvas_text_width(string_builder_text(&longer)) <= room) {
+			string_builder_fini(text);
+			*text = longer;
+		} else {
+			string_builder_fini(&longer);
+		}
+	}
+}
+
+/* The first command of all may still run. */
+static void put_unmeasured(struct canvas *canvas, int row, const struct live_device *device)
+{
+	char text[128] = "load not known: its commands have no device times (duet report explains "
+			 "it)";
+
+	if (!device->executions && device->in_flight && device->in_flight_ns >= LONG_NS) {
+		format_long(device, text, sizeof(text));
+		snprintf(text + strlen(text), sizeof(text) - strlen(text),
+			 "; the load is known when it has ended");
+	}
+	canvas_put(canvas, row, 3, canvas->columns - 3, STYLE_FAINT, text);
 }
 
 static void put_idle(struct canvas *canvas, int row, const struct live_snapshot *snapshot,
@@ -200,9 +240,7 @@ static void put_idle(struct canvas *canvas, int row, const struct live_snapshot 
 	int used;
 
 	if (!device->is_measured) {
-		canvas_put(canvas, row, 3, canvas->columns - 3, STYLE_FAINT,
-			   "load not known: its commands have no device times (duet report "
-			   "explains it)");
+		put_unmeasured(canvas, row, device);
 		return;
 	}
 	if (!device->idle_ns) {
@@ -211,7 +249,7 @@ static void put_idle(struct canvas *canvas, int row, const struct live_snapshot 
 	}
 	snprintf(head, sizeof(head), "idle %.*f %%  ", idle < 10 ? 1 : 0, idle);
 	used = canvas_put(canvas, row, 3, canvas->columns - 3, STYLE_PLAIN, head);
-	append_causes(snapshot, device, &text);
+	append_causes(snapshot, device, canvas->columns - 3 - used, &text);
 	canvas_put(canvas, row, 3 + used, canvas->columns - 3 - used, STYLE_CAUSE,
 		   string_builder_text(&text));
 	string_builder_fini(&text);
@@ -232,7 +270,7 @@ static int put_causes(struct canvas *canvas, int row, const struct live_snapshot
 	const size_t count = list_causes(snapshot, device, causes);
 	const double idle = 100 * share_of(snapshot, device->idle_ns);
 	const int room = canvas->columns - 14;
-	char text[64 + LIVE_NAME];
+	char text[80 + LIVE_NAME], name[64];
 	int at;
 
 	snprintf(text, sizeof(text), "idle %.*f %%, because:", idle < 10 ? 1 : 0, idle);
@@ -245,8 +283,9 @@ static int put_causes(struct canvas *canvas, int row, const struct live_snapshot
 		snprintf(text, sizeof(text), "%.1f %%",
 			 100 * share_of(snapshot, device->causes[cause]));
 		canvas_put_right(canvas, line, 3, PERCENT, STYLE_PLAIN, text);
+		format_cause(device, causes[i], name, sizeof(name));
 		snprintf(text, sizeof(text), "%s%s%s", i ? "" : device->place,
-			 i || !*device->place ? "" : ": ", cause_text(cause));
+			 i || !*device->place ? "" : ": ", name);
 		at = canvas_put(canvas, line, 13, room, STYLE_CAUSE, text);
 		snprintf(text, sizeof(text), "  (%s)", meaning);
 		canvas_put(canvas, line, 13 + at, room - at, STYLE_FAINT, text);

@@ -19,6 +19,7 @@
 
 #include "base/clock_ns.h"
 #include "base/error.h"
+#include "base/number.h"
 #include "live/snapshot.h"
 #include "live/watch.h"
 #include "ui/canvas.h"
@@ -152,6 +153,16 @@ static int take_key(struct top *top, uint32_t key)
 	}
 }
 
+/* Waits for a key until the next picture, or for a short time. */
+static int wait_for_key(struct top *top, uint64_t left_ns)
+{
+	const uint32_t key = ui_screen_key(top->screen, smaller(left_ns, LIVE_NOTE_NS));
+
+	if (key != UI_KEY_NONE)
+		return take_key(top, key);
+	return left_ns > LIVE_NOTE_NS ? live_watch_note(top->options->watch) : 0;
+}
+
 /* A frozen screen still takes keys. */
 static int run_until_next(struct top *top)
 {
@@ -159,13 +170,10 @@ static int run_until_next(struct top *top)
 
 	while (!result && !ui_screen_signal(top->screen)) {
 		const uint64_t now = clock_ns(CLOCK_MONOTONIC);
-		uint32_t key;
 
 		if (now >= top->next_ns)
 			return 0;
-		key = ui_screen_key(top->screen, top->next_ns - now);
-		if (key != UI_KEY_NONE)
-			result = take_key(top, key);
+		result = wait_for_key(top, top->next_ns - now);
 	}
 	return result;
 }

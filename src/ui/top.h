@@ -14,9 +14,10 @@ struct ui_top_options {
 	struct live_watch *watch; /* borrowed */
 	const char *title;        /* the watched file or processes */
 	uint64_t interval_ns;
-	uint64_t count; /* pictures; 0: until the user or a signal ends it. --batch of a recording
-			   that has ended: its last ones, 0 is one */
-	bool has_json;  /* --batch */
+	uint64_t count;  /* pictures; 0: until the user or a signal ends it. --batch of a recording
+			    that has ended: its last ones, 0 is one */
+	bool has_json;   /* --batch */
+	bool from_start; /* --batch: all intervals since the start of the recording */
 	/* Key r. Writes one line for the user into ret_text. Returns 0, or -errno for a failure
 	 * that the line describes. *ret_is_recording: a recorder runs until the next call. */
 	int (*on_record)(void *context, int32_t pid, bool *ret_is_recording, char *ret_text,

@@ -293,6 +293,33 @@ exec {alive} "$@"
     _, stderr = process.communicate(timeout=60 * PATIENCE)
     t.equal((process.returncode, b"connection was lost" in stderr), (125, True), text(stderr))
 
+with t.case("a connection that is lost and cannot be made again is given up"):
+    t.wanted()
+    # its processes end as ssh does, with 255, and later ones wait for a machine that does not answer
+    other = Machine("silent")
+    alive = other.ssh + ".alive"
+    os.rename(other.ssh, alive)
+    other.write(other.ssh, f"""#!/bin/sh
+case " $* " in *" -O exit "*) [ -e {other.folder}/dead ] && exec sleep 1000;; *" -O "*) exit 255;; esac
+[ -e {other.folder}/dead ] && exec sleep 1000
+case " $* " in *"exec sh "*/run*) ;; *) exec {alive} "$@";; esac
+{alive} "$@" & wait_for=$!
+trap 'kill $wait_for; exit 255' USR1
+wait $wait_for
+""")
+    process = other.start(*SLEEPS)
+    process.stdout.readline()
+    t.equal(process.stdout.readline(), b"ready\n", "the program runs")
+    open(os.path.join(other.folder, "dead"), "w", encoding="ascii").close()
+    begun = time.monotonic()
+    for child in subprocess.run(["pgrep", "-P", str(process.pid)], stdout=subprocess.PIPE, check=True).stdout.split():
+        with open(f"/proc/{int(child)}/cmdline", "rb") as file:
+            if b"/run" in file.read():
+                os.kill(int(child), signal.SIGUSR1)
+    _, stderr = process.communicate(timeout=100 * PATIENCE)
+    t.equal((process.returncode, b"connection was lost" in stderr), (125, True), text(stderr))
+    t.true(time.monotonic() - begun < 60 * PATIENCE, f"{time.monotonic() - begun:.0f} s")
+
 with t.case("a full disk here leaves the recording there"):
     t.wanted()
     result = box.run("record", "--no-archive", "-o", "/dev/full", "--", COUNTS)
@@ -437,6 +464,24 @@ with t.case("--keep-remote and --forget-bundle"):
     t.true(box.recordings()[0] in text(result.stderr), text(result.stderr))
     with open(box.recordings()[0], "rb") as one, open(os.path.join(box.here, "kept.duet"), "rb") as other:
         t.true(one.read() == other.read(), "the copies are equal")
+    # a copy that runs, one whose guest a program has, and one that is being copied
+    copies = box.bundles()
+    t.equal(len(copies), 1, "bundles")
+    used = os.path.join(box.cache, "0.0-0123456789abcdef")
+    shutil.copytree(os.path.dirname(os.path.dirname(copies[0])), used, symlinks=True)
+    os.makedirs(os.path.join(box.cache, ".part.123456"))
+    with open(t.path("log"), "wb") as log:
+        runner = subprocess.Popen([os.path.join(used, "bin", "duet"), "record", "--collect", "cpu", "-o", t.path("used.duet"),
+                                   "--", "sleep", "1000"], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                  preexec_fn=duet_test.default_signals, env=duet_test.clean_environment())
+    wait_for(lambda: os.path.exists(t.path("used.duet")))
+    result = box.run("record", "--forget-bundle")
+    t.equal((result.status, box.bundles()), (0, [os.path.join(used, "bin", "duet")]), text(result.stderr))
+    t.true(b"1 copy of duet removed" in result.stderr and b"0.0-0123456789abcdef" in result.stderr, text(result.stderr))
+    t.true(os.path.exists(os.path.join(box.cache, ".part.123456")), "a copy that is being made")
+    runner.send_signal(signal.SIGINT)  # ends the recording; the second one leaves the program
+    subprocess.run(["pkill", "-P", str(runner.pid), "sleep"], check=False)
+    runner.wait(timeout=60 * PATIENCE)
     result = box.run("record", "--forget-bundle")
     t.equal((result.status, box.bundles(), len(box.recordings())), (0, [], 1), text(result.stderr))
     t.true(b"1 copy of duet removed" in result.stderr, text(result.stderr))

@@ -37,8 +37,9 @@ def documents(result):
 def top(path, count, *options):
     """The last intervals of a finished file."""
     found = documents(run([DUET, "top", "--batch", "--json", "-d", f"{INTERVAL_NS}ns", "-n", str(count), *options, path]))
-    t.equal(len(found), count, "one document per interval")
-    return [document for document in found if "from_ns" in document]  # the others begin before the recording
+    t.true(len(found) <= count, f"{len(found)} documents, asked for {count}")
+    t.true(all("from_ns" in document for document in found), "intervals without a row lie before the recording")
+    return found
 
 
 def report(path, document):
@@ -91,6 +92,11 @@ def compare(path, document):
     other["copies"] += [{"direction": row["command"], **row} for row in other["other_commands"]]
     compare_rows(document, other, "copies", ["direction"], "count", "bytes", "total_ns")
     compare_rows(document, other, "processes", ["pid"], "launches", "executions", "device_ns", "calls", "calls_ns")
+    # The threads that launch nothing count too.
+    got, wanted = ([row for row in one["processes"] if "on_cpu_ns" in row] for one in (document, other))
+    wanted = sums(wanted, ["pid"], "on_cpu_ns")
+    for pid, numbers in sums(got, ["pid"], "on_cpu_ns").items():
+        near(numbers[0], wanted.get(pid, [0])[0], f"process {pid} on_cpu_ns", INTERVAL_NS // 100)
 
 
 def compare_all(path, count, least_executions):
@@ -181,6 +187,32 @@ with t.case("a growing file: the numbers do not change when more is recorded"):
     for document in full[-1:]:
         compare(PATH, document)
 
+with t.case("a kernel that runs for seconds: its device is not shown as idle"):
+    sim(os.path.join(NVIDIA, "libcuda.so.1"), "the simulated NVIDIA driver")
+    PATH = t.path("long.duet")
+    # The second device has nothing to do.
+    with running([DUET, "record", "-o", PATH, "--flush-interval", "0.2", "--ring", "0.25", "--keep", "60", "--collect",
+                  "nvidia:cuda", "--", "env", f"LD_LIBRARY_PATH={NVIDIA}",
+                  f"SIM_NVIDIA=devices=2,kernel_us=8000000,log={t.path('log')}", program("cuda_work"), "devices=1",
+                  "threads=1", "kernels=1", "h2d=1", "d2h=0"], stdout=subprocess.DEVNULL) as recorder:
+        deadline = time.monotonic() + 60
+        while (not os.path.exists(PATH) or os.path.getsize(PATH) < 2000) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        live = documents(run([DUET, "top", "--json", "--lag", "1", "-d", "0.5", PATH]))
+        recorder.wait(timeout=60)
+    inside = [one["devices"] for one in live if any(device.get("in_flight_ns", 0) > 2e9 for device in one.get("devices", []))]
+    t.true(len(inside) >= 3, f"intervals inside of the kernel: {len(inside)} of {len(live)}")
+    for devices in inside[:-1]:
+        used = [device for device in devices if device["in_flight"]]
+        t.equal(len(used), 1, "devices in use")
+        causes = used[0].get("idle_causes", {})
+        t.equal({cause: ns for cause, ns in causes.items() if ns and cause != "unknown"}, {}, "causes while a kernel runs")
+        for device in devices:
+            if not device["in_flight"]:
+                t.equal((device["measured"], device.get("idle_causes", {}).get("nothing_to_do")), (True, 500_000_000),
+                        "an unused device")
+    t.equal([device["executions"] for device in live[-1]["devices"] if device["in_flight"]], [], "the end")
+
 with t.case("a recording that ends while it is watched: all of its intervals are printed"):
     need_opencl()
     PATH = t.path("ending.duet")
@@ -213,6 +245,67 @@ with t.case("-p records by itself, ends its recorder and leaves nothing behind")
     children = run(["pgrep", "-f", f"duet record .*--pid {work.pid}"])
     t.equal(text(children.stdout), "", "recorders that are still running")
 
+with t.case("-- PROGRAM: all intervals, its exit status, its output in a file"):
+    duet_test.leave_network()
+    OUTPUT = t.path("program-output")
+    result = run([DUET, "top", "--json", "-d", "0.5", "--program-output", OUTPUT, "--", "sh", "-c",
+                  "echo one; echo two >&2; sleep 1.2; exit 7"], cwd=t.folder)
+    t.equal(result.status, 7, f"status: {text(result.stderr)}")
+    found = [json.loads(line) for line in text(result.stdout).splitlines()]
+    t.equal([one.get("from_ns") for one in found], [0, *(one.get("to_ns") for one in found[:-1])], "intervals follow each other")
+    t.true(1_200_000_000 <= found[-1]["to_ns"] <= 3_000_000_000, f"the end: {found[-1]['to_ns']}")
+    with open(OUTPUT) as file:
+        t.equal(file.read(), "one\ntwo\n", "output of the program")
+    t.true("two" not in text(result.stderr), text(result.stderr))
+
+with t.case("-- PROGRAM: the program goes on when duet top ends first"):
+    result = run([DUET, "top", "--batch", "-n", "1", "-d", "0.2", "--", "sh", "-c",
+                  f"echo $$ > {t.path('pid')}; while [ ! -e {t.path('go')} ]; do sleep 0.1; done; echo > {t.path('done')}"],
+                 cwd=t.folder)
+    t.equal(result.status, 0, "status")
+    t.true("'sh' continues" in text(result.stderr), text(result.stderr))
+    with open(t.path("pid")) as file:
+        children = run(["pgrep", "-f", f"duet record .*{t.path('done')}"])
+        t.true(os.path.exists(f"/proc/{file.read().strip()}"), "it still runs")
+    t.equal(text(children.stdout), "", "recorders that are still running")
+    with open(t.path("go"), "w"):
+        pass
+    deadline = time.monotonic() + 30
+    while not os.path.exists(t.path("done")) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    t.true(os.path.exists(t.path("done")), "it ended by itself")
+
+with t.case("a recorder ends with its viewer, whatever signals it may get"):
+    PATH = t.path("viewer.duet")
+    READ, WRITE = os.pipe()
+    with running(["sleep", "60"]) as work, running([DUET, "record", "-o", PATH, "--viewer", str(READ), "-p", str(work.pid),
+                                                    "--collect", "system"], pass_fds=[READ],
+                                                   stderr=subprocess.DEVNULL) as recorder:
+        os.close(READ)
+        deadline = time.monotonic() + 30
+        while not os.path.exists(PATH) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        time.sleep(0.5)
+        t.equal(recorder.poll(), None, "it records while the viewer is there")
+        os.close(WRITE)  # the kernel does this at the end of a process
+        t.equal(recorder.wait(timeout=30), 0, "status")
+        t.equal(work.poll(), None, "the program goes on")
+    t.true("damage    none" in text(run([DUET, "info", PATH]).stdout), "a complete file")
+
+with t.case("--viewer is for duet top"):
+    result = run([DUET, "record", "-o", t.path("x.duet"), "--viewer", "1", "--", "true"])
+    t.equal(result.status, 125, "status")
+    t.true("for duet top" in text(result.stderr), text(result.stderr))
+
+with t.case("-n beyond the start of a recording"):
+    PATH = t.path("growing.duet")
+    if not os.path.exists(PATH):
+        raise Skip("no recording")
+    all_of_it = documents(run([DUET, "top", "--json", "-d", "1", "-n", "1000", PATH]))
+    t.true(1 < len(all_of_it) < 60, f"{len(all_of_it)} intervals")
+    t.equal(all_of_it[0].get("from_ns"), 0, "the first begins with the recording")
+    t.equal([one.get("from_ns") for one in all_of_it[1:]], [one.get("to_ns") for one in all_of_it[:-1]], "no gap")
+
 with t.case("a recorder that cannot start is explained"):
     result = run([DUET, "top", "--batch", "-p", "999999999"])
     t.equal(result.status, 1, "status")
@@ -229,9 +322,14 @@ with t.case("--batch prints lines"):
     t.true(all(len(line) <= 120 and line.isascii() for line in lines), "lines of at most 120 ASCII characters in LC_ALL=C")
 
 for arguments, status, words in (
-        (["-p", "1", "x.duet"], 2, "one of --pid, --all and FILE"),
+        (["-p", "1", "x.duet"], 2, "one of --pid, --all, FILE and -- PROGRAM"),
         (["a.duet", "b.duet"], 2, "one FILE"),
         (["--collect", "cpu", "x.duet"], 2, "--collect needs"),
+        (["--"], 2, "give a program"),
+        (["-p", "1", "--", "true"], 2, "one of --pid, --all, FILE and -- PROGRAM"),
+        (["--program-output", "out", "x.duet"], 2, "needs -- PROGRAM"),
+        (["--batch", "--", "./no-such-program"], 127, "no such program"),
+        (["--", "true"], 1, "not a terminal"),
         (["-n", "0", "x.duet"], 2, "at least 1"),
         (["-d", "1ns", "x.duet"], 2, "at least 0.01"),
         (["--batch", "missing.duet"], 1, "missing.duet"),

@@ -140,6 +140,18 @@ with t.case("q gives the terminal back"):
     ONE.wait("^ready>$")
     given_back(ONE, "small", 0)
 
+with t.case("r writes a complete recording"):
+    ONE = Terminal("keep", 120, 24)
+    ONE.type(f"cd {t.folder}; {DUET} top -- sleep 30")
+    ONE.wait("^ sleep ")
+    ONE.press("r")
+    NAME = re.search(r"top-\d+\.duet", ONE.wait(r"s are in top-\d+.duet")).group(0)
+    t.true("damage    none" in text(run([DUET, "info", t.path(NAME)]).stdout), "no damage")
+    t.equal(run([DUET, "report", t.path(NAME)]).status, 0, "duet report finds it complete")
+    ONE.press("q")
+    ONE.wait("'sleep' continues")
+    ONE.close()
+
 for TERM, ENVIRONMENT, BAR, COLOUR in (("xterm", {}, "█", True), ("vt100", {}, "#", False),
                                        ("xterm-256color", {"NO_COLOR": "1"}, "█", False),
                                        ("screen", {"LC_ALL": "C"}, "#", True)):

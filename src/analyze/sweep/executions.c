@@ -96,6 +96,15 @@ static void describe_way(struct sweep *sweep, const struct joined *joined,
 	}
 }
 
+/* Before the command is in the accounts: its waiting times follow from the commands before it. */
+static int count_waits(struct sweep *sweep, const struct joined *joined,
+		       const struct account_command *command)
+{
+	int error = sweep_count_latency(sweep->analysis, joined, command);
+
+	return error ? error : sweep_count_overlap(sweep, joined, command);
+}
+
 static int account_execution(struct sweep *sweep, const struct joined *joined, uint32_t tag)
 {
 	struct analysis *analysis = sweep->analysis;
@@ -113,15 +122,14 @@ static int account_execution(struct sweep *sweep, const struct joined *joined, u
 	error = describe_dependency(sweep, joined, tag, &command);
 	if (!error)
 		error = sweep_find_waited(sweep, joined, tag, &command);
-	if (!error)
-		error = sweep_count_latency(sweep->analysis, joined, &command);
-	if (!error)
-		error = sweep_count_overlap(sweep, joined, &command);
+	if (!error && !sweep->options->is_brief)
+		error = count_waits(sweep, joined, &command);
 	if (error)
 		return error;
 	error = account_add(&analysis->devices[joined->device].account, &command);
-	if (!error)
-		error = account_add(&analysis->queues[joined->queue].account, &command);
+	if (error || sweep->options->is_brief)
+		return error;
+	error = account_add(&analysis->queues[joined->queue].account, &command);
 	if (!error)
 		error = account_add(&analysis->contexts[joined->context].account, &command);
 	return error;
@@ -147,7 +155,7 @@ static int count_match(struct sweep *sweep, const struct joined *joined, uint32_
 		sweep_count_path(sweep->analysis, joined, *ret_tag);
 	if (!error && in_window)
 		sweep_execute_in_ranges(sweep, joined);
-	if (!error && in_window)
+	if (!error && in_window && !sweep->options->is_brief)
 		error = count_zones(&sweep->analysis->queues[joined->queue], row);
 	return error;
 }

@@ -80,6 +80,20 @@ int sweep_observe_flight(struct sweep *sweep, const struct open_command *command
 		       : 0;
 }
 
+int sweep_observe_open(struct sweep *sweep, const struct open_command *command)
+{
+	const struct analysis_observer *observer = observer_of(sweep);
+	const struct analysis_queue *queue = &sweep->analysis->queues[command->queue];
+	const struct event_device *device = sweep->analysis->devices[queue->device].device;
+	const struct observed_open open = {.enter = command->enter,
+					   .correlation = command->correlation,
+					   .process = command->process,
+					   .device = device ? device->id : 0,
+					   .queue = queue->queue ? queue->queue->id : 0};
+
+	return observer && observer->on_open ? observer->on_open(observer->context, &open) : 0;
+}
+
 int sweep_observe_part(struct sweep *sweep, const struct observed_part *part)
 {
 	const struct analysis_observer *observer = observer_of(sweep);

@@ -382,6 +382,7 @@ int sweep_observe_row(struct sweep *sweep, const struct order_item *item);
 int sweep_observe_flight(struct sweep *sweep, const struct open_command *command, uint64_t time_ns,
 			 int by);
 int sweep_observe_command(struct sweep *sweep, const struct joined *joined, uint32_t path);
+int sweep_observe_open(struct sweep *sweep, const struct open_command *command);
 int sweep_observe_part(struct sweep *sweep, const struct observed_part *part);
 
 /* ---- sweep/launches.c ---- */

@@ -222,7 +222,7 @@ static int count_kernel(struct sweep *sweep, struct analysis_kernel *kernel,
 		kernel->min_ns = joined->duration_ns;
 	if (joined->duration_ns > kernel->max_ns)
 		kernel->max_ns = joined->duration_ns;
-	return quantile_add(&kernel->durations, joined->duration_ns);
+	return sweep->options->is_brief ? 0 : quantile_add(&kernel->durations, joined->duration_ns);
 }
 
 /* A map on a CPU device moves no bytes, so it gives no transfer rate. */

@@ -20,6 +20,13 @@
  */
 #define LATE_NS 100000u
 
+/* Whether the states of a thread are needed. Launching threads explain idle time. The others only
+ * explain their waits. */
+static bool is_followed(const struct sweep *sweep, size_t thread)
+{
+	return !sweep->options->is_brief || sweep->per_thread.states[thread].has_launched;
+}
+
 /* Calls do not overlap and come in order of time, so only the last one can contain a moment at or
  * after its begin. */
 static bool is_in_call(const struct sweep_per_thread *per_thread, size_t thread, uint64_t time_ns)
@@ -31,10 +38,8 @@ static bool is_in_call(const struct sweep_per_thread *per_thread, size_t thread,
 
 /* Watches a thread only if the trace has switches: samples alone, as in imported traces, do not
  * show that the thread stayed on its processor. */
-static void mark_watched(struct sweep *sweep, uint32_t id, uint64_t time_ns)
+static void mark_watched(struct sweep *sweep, size_t thread, uint64_t time_ns)
 {
-	size_t thread = entity_index_find(&sweep->entities.threads, id);
-
 	if (sweep->trace.has_switches && thread < sweep->entities.threads.count &&
 	    sweep->per_thread.states[thread].watched_ns == UINT64_MAX)
 		sweep->per_thread.states[thread].watched_ns = time_ns;
@@ -111,11 +116,13 @@ static int pass_losses(struct sweep *sweep, size_t thread, const struct thread_r
 		       bool *ret_is_inside)
 {
 	struct thread_state *state = &sweep->per_thread.states[thread];
-	const struct switch_gap gap = thread == sweep->entities.threads.count
-					      ? (struct switch_gap){0}
-					      : sweep_pass_losses(sweep, &state->losses, row);
+	struct switch_gap gap;
 	int error;
 
+	*ret_is_inside = false;
+	if (!sweep->switch_losses.count || thread == sweep->entities.threads.count)
+		return 0;
+	gap = sweep_pass_losses(sweep, &state->losses, row);
 	*ret_is_inside = gap.is_inside;
 	if (!gap.has_any)
 		return 0;
@@ -226,30 +233,31 @@ static int name_rival(struct sweep *sweep, struct thread_state *state,
 			       &state->wait);
 }
 
-static int leave(struct sweep *sweep, const struct event_switch *row)
+static int leave(struct sweep *sweep, size_t thread, const struct event_switch *row)
 {
-	const size_t thread = entity_index_find(&sweep->entities.threads, row->previous);
 	bool is_inside;
-	int error = pass_losses(sweep, thread, &(struct thread_row){.time = row->time}, &is_inside);
+	int error;
 
+	if (!is_followed(sweep, thread))
+		return 0;
+	mark_watched(sweep, thread, row->time);
+	error = pass_losses(sweep, thread, &(struct thread_row){.time = row->time}, &is_inside);
 	return error || is_inside ? error : go_away(sweep, thread, row);
 }
 
-int sweep_take_switch(struct sweep *sweep, const struct event_switch *row)
+/* The thread that got the processor is on it from here on. */
+static int enter(struct sweep *sweep, size_t next, const struct event_switch *row)
 {
 	const struct thread_row entry = {
 		.time = row->time, .is_entry = true, .is_woken = row->waker || row->waker_string};
-	size_t next = entity_index_find(&sweep->entities.threads, row->next);
 	struct thread_state *state = &sweep->per_thread.states[next];
 	uint32_t waker = 0;
 	bool is_inside;
 	int error;
 
-	mark_watched(sweep, row->previous, row->time);
-	mark_watched(sweep, row->next, row->time);
-	error = leave(sweep, row);
-	if (!error)
-		error = pass_losses(sweep, next, &entry, &is_inside);
+	if (!is_followed(sweep, next))
+		return 0;
+	error = pass_losses(sweep, next, &entry, &is_inside);
 	if (!error)
 		error = return_late(sweep, next, row->time);
 	/* A preempted thread did not wait, so its previous waker stays. */
@@ -259,15 +267,29 @@ int sweep_take_switch(struct sweep *sweep, const struct event_switch *row)
 	return error ? error : come_back(sweep, next, row->time, waker);
 }
 
+int sweep_take_switch(struct sweep *sweep, const struct event_switch *row)
+{
+	const size_t previous = entity_index_find(&sweep->entities.threads, row->previous);
+	const size_t next = entity_index_find(&sweep->entities.threads, row->next);
+	int error;
+
+	mark_watched(sweep, next, row->time);
+	error = leave(sweep, previous, row);
+	return error ? error : enter(sweep, next, row);
+}
+
 int sweep_take_sample(struct sweep *sweep, const struct event_cpu_sample *row)
 {
 	size_t thread = entity_index_find(&sweep->entities.threads, row->thread);
 	struct thread_state *state = &sweep->per_thread.states[thread];
 	uint32_t wait;
 	bool is_inside;
-	int error = pass_losses(sweep, thread, &(struct thread_row){.time = row->time}, &is_inside);
+	int error;
 
-	mark_watched(sweep, row->thread, row->time);
+	if (!is_followed(sweep, thread))
+		return 0;
+	error = pass_losses(sweep, thread, &(struct thread_row){.time = row->time}, &is_inside);
+	mark_watched(sweep, thread, row->time);
 	if (error || thread == sweep->entities.threads.count ||
 	    !sweep_source_is_time(sweep, row->source_string))
 		return error;

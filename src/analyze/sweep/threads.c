@@ -84,7 +84,8 @@ static int pass_losses(struct sweep *sweep, size_t thread, const struct thread_r
 	int error = 0;
 
 	*ret_is_inside = false;
-	if (thread == sweep->entities.threads.count || time->has_exited)
+	if (!sweep->switch_losses.count || thread == sweep->entities.threads.count ||
+	    time->has_exited)
 		return 0;
 	gap = sweep_pass_losses(sweep, &time->losses, row);
 	*ret_is_inside = gap.is_inside;

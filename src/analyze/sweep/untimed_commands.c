@@ -362,6 +362,8 @@ int sweep_note_all_in_flight(struct sweep *sweep)
 			continue;
 		note_longest(sweep, command);
 		error = note_in_flight(sweep, command);
+		if (!error && command->over_by == UINT64_MAX)
+			error = sweep_observe_open(sweep, command);
 		if (!error && !list_of(sweep, command->queue))
 			error = sweep_unplaced_add(&sweep->untimed.unplaced, command->process,
 						   command->enter);

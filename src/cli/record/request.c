@@ -14,11 +14,13 @@
 #include "cli/record/request.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -102,7 +104,10 @@ const struct option_row request_options[] = {
 	 * turn: number of this recording of the process; from 2 on it goes to NAME.N.duet */
 	{"owner", 0, OPTION_NUMBER, "FD", NULL, offsetof(struct record_values, owner_fd)},
 	{"turn", 0, OPTION_NUMBER, "N", NULL, offsetof(struct record_values, turn)},
-	/* Used by duet top only: the file is a ring of segments of this length. */
+	/* Used by duet top only. ring: the file is a ring of segments of this length. viewer: a
+	 * pipe; its end of file ends the recording. PROGRAM then has stdout as its stderr, because
+	 * stderr is the viewer's, and is not waited for. */
+	{"viewer", 0, OPTION_NUMBER, "FD", NULL, offsetof(struct record_values, viewer_fd)},
 	{"ring", 0, OPTION_SPAN, "SEC", NULL, offsetof(struct record_values, ring_ns)},
 	{"verbose", 'v', OPTION_SWITCH, NULL,
 	 "print to stderr the environment set for PROGRAM and a summary of the recording",
@@ -199,6 +204,14 @@ static bool parse_overhead(const char *text, double *ret_share)
 	return true;
 }
 
+static bool is_pipe(uint64_t fd)
+{
+	struct stat status;
+
+	return fd > STDERR_FILENO && fd <= INT_MAX && fstat((int)fd, &status) == 0 &&
+	       S_ISFIFO(status.st_mode);
+}
+
 static int check_values(const struct request *request)
 {
 	const struct record_values *values = &request->values;
@@ -230,6 +243,8 @@ static int check_values(const struct request *request)
 	if (values->owner_fd != OPTION_UNSET && (!values->pids || values->owner_fd > INT_MAX))
 		return request_refuse(request, "owner",
 				      "is for libduet, which records its own process with -p");
+	if (values->viewer_fd != OPTION_UNSET && !is_pipe(values->viewer_fd))
+		return request_refuse(request, "viewer", "is for duet top");
 	if (values->user && geteuid() != 0)
 		return request_refuse(request, "user",
 				      "needs root (sudo duet record --user NAME -- PROGRAM)");
@@ -658,6 +673,9 @@ int request_fill(struct request *request, pid_t *pids, struct session_options *o
 	options->native_stacks = stacks->native;
 	options->python_stacks = stacks->python;
 	options->command = request->program;
+	options->viewer_fd = (int)said_or_0(values->viewer_fd);
+	if (options->viewer_fd)
+		fcntl(options->viewer_fd, F_SETFD, FD_CLOEXEC);
 	if (values->owner_fd == OPTION_UNSET)
 		return 0;
 	options->owner_fd = (int)values->owner_fd;

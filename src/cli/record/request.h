@@ -20,7 +20,7 @@ struct record_values {
 	const char *output, *config, *collect, *user, *stacks, *event, *pids, *devices,
 		*max_overhead;
 	uint64_t duration_ns, max_size_bytes, max_memory_bytes, keep_ns, flush_ns, frequency_hz,
-		owner_fd, turn, ring_ns;
+		owner_fd, turn, ring_ns, viewer_fd;
 	struct trigger_values trigger;
 	enum option_switch all, preload, verbose, archive;
 	bool print_config;

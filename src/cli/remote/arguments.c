@@ -184,6 +184,7 @@ static int take_options(struct walk *walk, char **argv, char **ret_operands)
 		if (strcmp(*argv, "--") == 0 ||
 		    (is_operand && walk->command->remote->stops_at_operand)) {
 			argv += !is_operand;
+			walk->arguments->has_separator = !is_operand;
 			while (*argv)
 				*ret_operands++ = *argv++;
 			return 0;

@@ -20,7 +20,8 @@ struct remote_arguments {
 	char **words;         /* for the verb there, without its name; owned */
 	size_t options_count; /* words before the first operand or "--" */
 	size_t count, capacity;
-	const char *trace; /* the first operand; NULL: none */
+	const char *trace;  /* the first operand; NULL: none */
+	bool has_separator; /* "--" precedes the operands */
 };
 
 /* True: *arguments is to be used, and to be freed by remote_arguments_fini. False: *ret_status is

@@ -30,6 +30,10 @@
 /* With this many signals the user gives up the connection. */
 enum { SIGNALS_TO_LEAVE = 3 };
 
+/* After the end of the connection: time to connect again and ask for the status, and for the guard
+ * to end. */
+enum { STATUS_S = 20, GUARD_S = 5 };
+
 /* ---- preparation ----------------------------------------------------------------------------- */
 
 /* stdin: the script to run ($size bytes), then the configuration. */
@@ -100,7 +104,8 @@ static void append_verb(const struct remote_job *job, struct string_builder *scr
 		string_builder_append(script, " --archive");
 	if (way->kind == REMOTE_WRITE && (arguments->output || !arguments->prints))
 		string_builder_append(script, " --output -");
-	string_builder_append(script, arguments->trace ? " --" : "");
+	if (arguments->has_separator || way->kind == REMOTE_RECORD)
+		string_builder_append(script, arguments->trace ? " --" : "");
 	for (size_t i = arguments->options_count; i < arguments->count; i++) {
 		string_builder_append_char(script, ' ');
 		ssh_append_quoted(script, arguments->words[i]);
@@ -311,14 +316,15 @@ static int copy_output(const struct remote_job *job, int fd, FILE *out)
 	return 0;
 }
 
-/* The status that the shell there left; ssh's own is ambiguous: 255 may be the program's. */
+/* The status that the shell there left; ssh's own is ambiguous: 255 may be the program's. If the
+ * connection is lost, another one may wait forever. */
 static int read_status(struct remote_job *job, int *ret_status)
 {
 	struct string_builder script = {0}, output = {0};
 	int error;
 
 	string_builder_appendf(&script, "cat %s/status 2>/dev/null || :\n", job->folder);
-	error = ssh_run(job->ssh, string_builder_text(&script), NULL, 0, &output);
+	error = ssh_run_within(job->ssh, string_builder_text(&script), STATUS_S, &output);
 	if (!error && sscanf(string_builder_text(&output), "%d", ret_status) != 1)
 		error = -ENODATA;
 	string_builder_fini(&script);
@@ -364,7 +370,10 @@ int remote_job_run(struct remote_job *job, FILE *out, int *ret_status)
 		ssh_wait(&run);
 	else if (!error)
 		error = finish_run(job, &run, &guard, has_modes ? &modes : NULL, ret_status);
-	ssh_wait(&guard);
+	if (error == -ECONNRESET)
+		ssh_wait_within(&guard, GUARD_S);
+	else
+		ssh_wait(&guard);
 	return copied ? copied : error;
 }
 

@@ -14,6 +14,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -72,12 +73,30 @@ static const char install_script[] =
 	"mv \"$part\" \"$cache/$bundle\" || fail \"$cache: cannot rename\"\n"
 	"rm -rf \"$cache/$bundle/${part##*/}\"\n";
 
+/* A copy is in use while its duet runs, or a program has one of its guests. It is moved away first,
+ * so that no process starts from it between the look and the removal; one that is in use is moved
+ * back. Processes of other users cannot be looked at. Parts that are being copied stay. */
 static const char forget_script[] =
 	"count=0\n"
-	"for folder in \"$cache\"/*-????????????????; do\n"
-	"  [ -x \"$folder/bin/duet\" ] && rm -rf \"$folder\" && count=$((count + 1))\n"
+	"is_used() {\n"
+	"  for exe in /proc/[0-9]*/exe; do\n"
+	"    [ \"$exe\" -ef \"$1/bin/duet\" ] 2>/dev/null && return\n"
+	"  done\n"
+	"  place=$(cd \"$1\" && pwd -P) &&\n"
+	"    cat /proc/[0-9]*/maps 2>/dev/null | grep -qF \" $place/\"\n"
+	"}\n"
+	"for folder in \"$cache\"/*-???????????????? \"$cache\"/.gone.*; do\n"
+	"  [ -x \"$folder/bin/duet\" ] || continue\n"
+	"  gone=$cache/.gone.$$\n"
+	"  mv \"$folder\" \"$gone\" || continue\n"
+	"  if is_used \"$gone\"; then\n"
+	"    mv \"$gone\" \"$folder\"\n"
+	"    echo \"used ${folder##*/}\"\n"
+	"    continue\n"
+	"  fi\n"
+	"  rm -rf \"$gone\" && count=$((count + 1))\n"
 	"done\n"
-	"rm -rf \"$cache\"/.part.*\n"
+	"find \"$cache\" -maxdepth 1 -name '.part.*' -mmin +60 -exec rm -rf {} + 2>/dev/null\n"
 	"rmdir \"$cache/recordings\" \"$cache\" 2>/dev/null\n"
 	"echo \"count $count\"\n";
 
@@ -235,15 +254,25 @@ int machine_open(const struct ssh *ssh, const char *version, bool may_copy,
 	return error;
 }
 
-int machine_forget(const struct ssh *ssh, const struct machine *machine, unsigned *ret_count)
+int machine_forget(const struct ssh *ssh, const struct machine *machine,
+		   struct machine_forgotten *ret_forgotten)
 {
 	struct string_builder script = {0}, output = {0};
+	const char *text;
+	char number[16];
 	int error;
 
+	*ret_forgotten = (struct machine_forgotten){0};
 	string_builder_appendf(&script, "cache=%s\n%s", machine->cache, forget_script);
 	error = ssh_run(ssh, string_builder_text(&script), NULL, 0, &output);
-	if (!error && sscanf(string_builder_text(&output), "count %u", ret_count) != 1)
-		*ret_count = 0;
+	if (!error) {
+		text = string_builder_text(&output);
+		find_fact(text, "count", number, sizeof(number));
+		ret_forgotten->count = (unsigned)strtoul(number, NULL, 10);
+		find_fact(text, "used", ret_forgotten->used, sizeof(ret_forgotten->used));
+		for (; (text = strstr(text, "used ")); text++)
+			ret_forgotten->used_count++;
+	}
 	string_builder_fini(&script);
 	string_builder_fini(&output);
 	return error;

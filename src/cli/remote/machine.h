@@ -19,5 +19,12 @@ struct machine {
 int machine_open(const struct ssh *ssh, const char *version, bool may_copy,
 		 struct machine *ret_machine);
 
-/* Removes the copies of all versions. ret_count: how many there were. */
-int machine_forget(const struct ssh *ssh, const struct machine *machine, unsigned *ret_count);
+struct machine_forgotten {
+	unsigned count;      /* copies that were removed */
+	unsigned used_count; /* copies that are in use, and stay */
+	char used[64];       /* name of one of them */
+};
+
+/* Removes all copies of duet there that no process uses. Errors: -errno with the error chain. */
+int machine_forget(const struct ssh *ssh, const struct machine *machine,
+		   struct machine_forgotten *ret_forgotten);

@@ -187,13 +187,23 @@ static int run_job(struct remote_run *run, int *ret_status)
 
 static void forget_bundles(struct remote_run *run)
 {
-	unsigned count;
+	struct machine_forgotten forgotten;
 
-	if (machine_forget(&run->ssh, &run->machine, &count))
+	if (machine_forget(&run->ssh, &run->machine, &forgotten)) {
 		print_error(run->command->name, NULL);
-	else
-		fprintf(stderr, "duet: %s: %u %s of duet removed from %s\n", run->ssh.host, count,
-			format_noun(count, "copy", "copies"), format_text(run->machine.cache).text);
+		return;
+	}
+	fprintf(stderr, "duet: %s: %u %s of duet removed from %s\n", run->ssh.host, forgotten.count,
+		format_noun(forgotten.count, "copy", "copies"),
+		format_text(run->machine.cache).text);
+	if (forgotten.used_count)
+		fprintf(stderr,
+			"duet: %s: %u %s not removed, because a recording or a program there uses "
+			"it: %s%s; try again later\n",
+			run->ssh.host, forgotten.used_count,
+			format_noun(forgotten.used_count, "copy was", "copies were"),
+			format_text(forgotten.used).text,
+			forgotten.used_count > 1 ? " and others" : "");
 }
 
 static int run_connected(struct remote_run *run)

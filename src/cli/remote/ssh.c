@@ -15,18 +15,27 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/clock_ns.h"
 #include "base/error.h"
 #include "base/io.h"
 
 extern char **environ;
+
+#define SECOND_NS UINT64_C(1000000000)
+
+/* The shared connection is asked for at most this long. */
+enum { CONTROL_S = 10 };
 
 static const int ending_signals[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
@@ -56,6 +65,27 @@ static void add_word(struct ssh *ssh, const char *word)
 	ssh->words[ssh->words_count++] = word;
 }
 
+/* Waits for at most limit_s, then kills the process. Returns its wait status. */
+static int wait_within(pid_t pid, unsigned int limit_s)
+{
+	static const struct timespec pause = {.tv_nsec = 10000000};
+	const uint64_t end_ns = clock_ns(CLOCK_MONOTONIC) + limit_s * SECOND_NS;
+	int status = 0;
+	pid_t ended = 0;
+
+	while (!ended && clock_ns(CLOCK_MONOTONIC) < end_ns) {
+		ended = waitpid(pid, &status, WNOHANG);
+		if (!ended)
+			nanosleep(&pause, NULL);
+	}
+	if (ended)
+		return status;
+	kill(pid, SIGKILL);
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return SSH_FAILED << 8;
+}
+
 /* Runs ssh itself for its shared connection: "check" or "exit". Returns the exit status. */
 static int control(const struct ssh *ssh, const char *order)
 {
@@ -73,7 +103,7 @@ static int control(const struct ssh *ssh, const char *order)
 	for (int fd = 0; fd <= 2; fd++)
 		posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0);
 	if (posix_spawnp(&pid, copy.words[0], &actions, NULL, (char **)copy.words, environ) == 0)
-		waitpid(pid, &status, 0);
+		status = wait_within(pid, CONTROL_S);
 	posix_spawn_file_actions_destroy(&actions);
 	return status;
 }
@@ -93,12 +123,23 @@ static bool make_folder(struct ssh *ssh, const char *above)
 	return false;
 }
 
+/* A dead network is noticed after a minute, by the connection that is made first. For options ssh
+ * uses the first value, so that those in the user's own command win. */
+static void watch_connection(struct ssh *ssh)
+{
+	add_word(ssh, "-o");
+	add_word(ssh, "ServerAliveInterval=20");
+	add_word(ssh, "-o");
+	add_word(ssh, "ServerAliveCountMax=3");
+}
+
 /* A connection that the user shares already is used; otherwise we share one of our own, which ends
  * a minute after the last use if duet is killed. */
 static int share_connection(struct ssh *ssh)
 {
 	if (control(ssh, "check") == 0)
 		return 0;
+	watch_connection(ssh);
 	if (!make_folder(ssh, getenv("XDG_RUNTIME_DIR")) && !make_folder(ssh, "/tmp"))
 		return 0;
 	if (asprintf(&ssh->control_path, "ControlPath=%s/s", ssh->folder) < 0) {
@@ -282,6 +323,17 @@ int ssh_wait(struct ssh_process *process)
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+int ssh_wait_within(struct ssh_process *process, unsigned int limit_s)
+{
+	int status;
+
+	close_end(&process->in);
+	close_end(&process->out);
+	status = wait_within(process->pid, limit_s);
+	process->pid = -1;
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
 /* ---- scripts --------------------------------------------------------------------------------- */
 
 void ssh_append_quoted(struct string_builder *script, const char *word)
@@ -368,4 +420,51 @@ int ssh_run(const struct ssh *ssh, const char *script, const void *bytes, size_t
 		return error_set(-EREMOTEIO, "%s: no shell answered; try: ssh %s true", ssh->host,
 				 ssh->host);
 	return 0;
+}
+
+/* Reads up to the end of file. -ETIMEDOUT. */
+static int read_until(int fd, uint64_t end_ns, struct string_builder *output)
+{
+	char piece[4096];
+	ssize_t count = 1;
+
+	while (count > 0) {
+		const uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+		struct pollfd input = {.fd = fd, .events = POLLIN};
+
+		if (now_ns >= end_ns)
+			return -ETIMEDOUT;
+		if (poll(&input, 1, (int)((end_ns - now_ns) / 1000000) + 1) <= 0)
+			continue;
+		count = read(fd, piece, sizeof(piece));
+		if (count > 0)
+			string_builder_append_bytes(output, piece, (size_t)count);
+	}
+	return output->error ? -ENOMEM : 0;
+}
+
+int ssh_run_within(const struct ssh *ssh, const char *script, unsigned int limit_s,
+		   struct string_builder *ret_output)
+{
+	const struct ssh_start start = {.has_pipe_in = true, .has_pipe_out = true};
+	const uint64_t end_ns = clock_ns(CLOCK_MONOTONIC) + limit_s * SECOND_NS;
+	struct string_builder all = {0};
+	struct ssh_process process;
+	const char *mark;
+	int status, error = ssh_start_script(ssh, &start, script, &process);
+
+	if (error)
+		return error;
+	close_end(&process.in);
+	error = read_until(process.out, end_ns, &all);
+	if (error)
+		kill(process.pid, SIGKILL);
+	status = ssh_wait_within(&process, limit_s);
+	mark = error ? NULL : strstr(string_builder_text(&all), SSH_MARK);
+	if (mark)
+		string_builder_append(ret_output, mark + strlen(SSH_MARK));
+	else if (!error)
+		error = -EREMOTEIO;
+	string_builder_fini(&all);
+	return error ? error : status ? -EREMOTEIO : 0;
 }

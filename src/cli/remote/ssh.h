@@ -48,6 +48,9 @@ int ssh_spawn(const struct ssh *ssh, const struct ssh_start *start, const char *
 /* Closes the pipes. Returns the exit status, or 128 + signal. */
 int ssh_wait(struct ssh_process *process);
 
+/* The same; after limit_s the process is killed, and the status is SSH_FAILED. */
+int ssh_wait_within(struct ssh_process *process, unsigned int limit_s);
+
 /* Starts a script of sh(1) there. Its stdin is what is written to `in` next. Its stdout begins with
  * SSH_MARK, because start files of shells may print, too. */
 #define SSH_MARK "duet-remote-begin\n"
@@ -58,6 +61,11 @@ int ssh_start_script(const struct ssh *ssh, const struct ssh_start *start, const
  * -EREMOTEIO: its status was not 0, or the connection failed. */
 int ssh_run(const struct ssh *ssh, const char *script, const void *bytes, size_t size,
 	    struct string_builder *ret_output);
+
+/* The same without stdin, for a connection that may be dead: gives up after limit_s. -ETIMEDOUT;
+ * -EREMOTEIO without a message. */
+int ssh_run_within(const struct ssh *ssh, const char *script, unsigned int limit_s,
+		   struct string_builder *ret_output);
 
 /* Reads up to and including SSH_MARK. -EREMOTEIO without a message: it did not come. */
 int ssh_skip_to_mark(int fd);

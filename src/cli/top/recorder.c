@@ -7,6 +7,8 @@
  * Gives:    a file in memory that grows, or a named one; messages
  * Owns:     the child, its stderr
  * Fails:    -errno with the error chain
+ * Why a pipe: PR_SET_PDEATHSIG is lost if the program's file has capabilities, set by setcap(8).
+ * The recorder also ends when the pipe's other end is closed, which a process that dies does always
  * Why a child: a viewer that stops, is frozen by Ctrl-Z or waits for a slow terminal must not keep
  *           the recorder from reading the rings. The kernel ends the child when the viewer dies
  * Why memory without a name: a file in a folder would be left behind by kill -9
@@ -40,6 +42,7 @@ static const int ending_signals[] = {SIGHUP, SIGINT, SIGTERM};
 struct top_recorder {
 	pid_t pid;
 	int messages; /* its stderr */
+	int hold;     /* pipe whose end it takes for the viewer's */
 	int status;   /* wait status; valid with is_over */
 	bool is_over;
 	char text[MESSAGE_BYTES]; /* not returned so far */
@@ -55,12 +58,20 @@ void top_request_add(struct top_request *request, const char *word)
 
 /* ---- start ----------------------------------------------------------------------------------- */
 
+/* Descriptors of the child. */
+struct child_files {
+	int output;   /* stdout */
+	int messages; /* stderr */
+	int kept;     /* stays open: the trace; -1: none */
+	int viewer;   /* stays open: the end of the viewer shows here */
+};
+
 /* Between fork and exec. The child gets a group of its own: Ctrl-C is for the viewer, which then
  * ends the child. */
-static void become_recorder(const char *program, char *const *words, int messages, int kept_fd,
-			    pid_t parent)
+static void become_recorder(const char *program, char *const *words,
+			    const struct child_files *files, pid_t parent)
 {
-	const int nothing = open("/dev/null", O_RDWR);
+	const int nothing = open("/dev/null", O_RDONLY);
 	sigset_t none;
 
 	/* An ignored signal stays ignored, and SIGINT is the way to end the recorder. */
@@ -71,10 +82,11 @@ static void become_recorder(const char *program, char *const *words, int message
 	setpgid(0, 0);
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (nothing < 0 || getppid() != parent || dup2(nothing, STDIN_FILENO) < 0 ||
-	    dup2(nothing, STDOUT_FILENO) < 0 || dup2(messages, STDERR_FILENO) < 0)
+	    dup2(files->output, STDOUT_FILENO) < 0 || dup2(files->messages, STDERR_FILENO) < 0)
 		_exit(125);
-	if (kept_fd >= 0)
-		fcntl(kept_fd, F_SETFD, 0);
+	if (files->kept >= 0)
+		fcntl(files->kept, F_SETFD, 0);
+	fcntl(files->viewer, F_SETFD, 0);
 	execv(program, words);
 	_exit(125);
 }
@@ -89,40 +101,102 @@ static void find_program(char ret_path[PATH_MAX])
 		snprintf(ret_path, PATH_MAX, "/proc/self/exe");
 }
 
-static int start_child(char *const *words, int kept_fd, struct top_recorder **ret_recorder)
+/* Forks with both pipes open; closes the child's ends. */
+static int fork_recorder(struct top_recorder *recorder, char *const *words,
+			 const struct child_files *files)
 {
-	struct top_recorder *recorder = calloc(1, sizeof(*recorder));
 	const pid_t parent = getpid();
 	char program[PATH_MAX];
-	int ends[2];
 
 	find_program(program);
-	if (!recorder || pipe2(ends, O_CLOEXEC | O_NONBLOCK)) {
-		free(recorder);
-		return error_set(-ENOMEM, "start duet record: %s", strerror(ENOMEM));
-	}
-	recorder->messages = ends[0];
 	recorder->pid = fork();
 	if (!recorder->pid)
-		become_recorder(program, words, ends[1], kept_fd, parent);
-	close(ends[1]);
-	if (recorder->pid < 0) {
-		const int error = -errno;
+		become_recorder(program, words, files, parent);
+	return recorder->pid < 0 ? error_set(-errno, "start duet record: %s", strerror(errno)) : 0;
+}
 
-		close(ends[0]);
-		free(recorder);
-		return error_set(error, "start duet record: %s", strerror(-error));
-	}
-	*ret_recorder = recorder;
+/* The output of the program, so that it does not reach the screen. */
+static int open_output(const struct top_request *request, int *ret_fd)
+{
+	const char *path = request->output ? request->output : "/dev/null";
+	const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+
+	if (fd < 0)
+		return error_set(-errno, "'%s': %s", path, strerror(errno));
+	*ret_fd = fd;
 	return 0;
 }
 
-/* Adds the words of the request behind those of the list, and the NULL. */
-static void fill_words(char **words, size_t count, const struct top_request *request)
+static int open_pipes(int messages[2], int hold[2])
 {
+	if (pipe2(messages, O_CLOEXEC | O_NONBLOCK))
+		return error_set(-errno, "start duet record: %s", strerror(errno));
+	if (!pipe2(hold, O_CLOEXEC))
+		return 0;
+	close(messages[0]);
+	close(messages[1]);
+	return error_set(-errno, "start duet record: %s", strerror(errno));
+}
+
+/* The words of the list, the viewer's pipe, the request's options and its program. NULL: out of
+ * memory. */
+static char **make_words(char *const *first, char *viewer, const struct top_request *request)
+{
+	size_t count = 0, program = 0, at = 0;
+	char **words;
+
+	while (first[count])
+		count++;
+	while (request->program && request->program[program])
+		program++;
+	words = calloc(count + request->count + program + 5, sizeof(*words));
+	if (!words)
+		return NULL;
+	for (size_t i = 0; i < count; i++)
+		words[at++] = first[i];
+	words[at++] = (char *)(uintptr_t) "--viewer";
+	words[at++] = viewer;
 	for (size_t i = 0; i < request->count; i++)
-		words[count++] = (char *)(uintptr_t)request->words[i];
-	words[count] = NULL;
+		words[at++] = (char *)(uintptr_t)request->words[i];
+	if (program)
+		words[at++] = (char *)(uintptr_t) "--";
+	for (size_t i = 0; i < program; i++)
+		words[at++] = request->program[i];
+	return words;
+}
+
+/* kept_fd: stays open in the child; -1: none. */
+static int start_child(char *const *first, const struct top_request *request, int kept_fd,
+		       struct top_recorder **ret_recorder)
+{
+	auto_free struct top_recorder *recorder = calloc(1, sizeof(*recorder));
+	auto_free char **words = NULL;
+	auto_close int output = -1;
+	char viewer[NUMBER_BYTES];
+	int messages[2], hold[2];
+	int error = open_output(request, &output);
+
+	if (!error)
+		error = open_pipes(messages, hold);
+	if (error)
+		return error;
+	snprintf(viewer, sizeof(viewer), "%d", hold[0]);
+	words = make_words(first, viewer, request);
+	error = recorder && words ? fork_recorder(recorder, words,
+						  &(struct child_files){output, messages[1],
+									kept_fd, hold[0]})
+				  : error_set(-ENOMEM, "start duet record: out of memory");
+	close(messages[1]);
+	close(hold[0]);
+	if (error) {
+		close(messages[0]);
+		close(hold[1]);
+		return error;
+	}
+	recorder->messages = messages[0];
+	recorder->hold = hold[1];
+	*ret_recorder = take_ptr(recorder);
+	return 0;
 }
 
 /* ---- messages -------------------------------------------------------------------------------- */
@@ -211,13 +285,12 @@ static int wait_for_start(struct top_recorder *recorder, int fd)
 }
 
 int top_recorder_start(const struct top_request *request, uint64_t keep_ns,
-		       struct top_recorder **ret_recorder, int *ret_fd)
+		       struct top_recorder **ret_recorder, int *ret_fd, int *ret_status)
 {
 	auto_close int fd = memfd_create("duet-top", MFD_CLOEXEC);
 	char path[NUMBER_BYTES], keep[NUMBER_BYTES];
-	char *words[TOP_RECORDER_WORDS + 16] = {
-		"duet",   "record", "--output",         path,  "--keep",   keep,
-		"--ring", "0.25",   "--flush-interval", "0.2", "--verbose"};
+	char *words[] = {"duet",   "record", "--output",         path,  "--keep",    keep,
+			 "--ring", "0.25",   "--flush-interval", "0.2", "--verbose", NULL};
 	struct top_recorder *recorder;
 	int error;
 
@@ -225,13 +298,15 @@ int top_recorder_start(const struct top_request *request, uint64_t keep_ns,
 		return error_set(-errno, "memory for the newest seconds: %s", strerror(errno));
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	snprintf(keep, sizeof(keep), "%gs", (double)keep_ns / 1e9);
-	fill_words(words, 11, request);
-	error = start_child(words, fd, &recorder);
+	error = start_child(words, request, fd, &recorder);
 	if (error)
 		return error;
 	error = wait_for_start(recorder, fd);
 	if (error) {
-		top_recorder_stop(recorder);
+		const bool is_over = top_recorder_is_over(recorder);
+		const int status = top_recorder_stop(recorder);
+
+		*ret_status = is_over ? status : 0;
 		return error;
 	}
 	*ret_recorder = recorder;
@@ -242,11 +317,9 @@ int top_recorder_start(const struct top_request *request, uint64_t keep_ns,
 int top_recorder_start_file(const struct top_request *request, const char *path,
 			    struct top_recorder **ret_recorder)
 {
-	char *words[TOP_RECORDER_WORDS + 8] = {"duet", "record", "--output",
-					       (char *)(uintptr_t)path};
+	char *words[] = {"duet", "record", "--output", (char *)(uintptr_t)path, NULL};
 
-	fill_words(words, 4, request);
-	return start_child(words, -1, ret_recorder);
+	return start_child(words, request, -1, ret_recorder);
 }
 
 /* ---- end ------------------------------------------------------------------------------------- */
@@ -255,6 +328,11 @@ static int status_of(const struct top_recorder *recorder)
 {
 	return WIFEXITED(recorder->status) ? WEXITSTATUS(recorder->status)
 					   : 128 + WTERMSIG(recorder->status);
+}
+
+int top_recorder_status(const struct top_recorder *recorder)
+{
+	return status_of(recorder);
 }
 
 int top_recorder_stop(struct top_recorder *recorder)
@@ -275,6 +353,7 @@ int top_recorder_stop(struct top_recorder *recorder)
 	}
 	status = status_of(recorder);
 	close(recorder->messages);
+	close(recorder->hold);
 	free(recorder);
 	return status;
 }

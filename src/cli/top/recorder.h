@@ -18,14 +18,19 @@ enum { TOP_RECORDER_WORDS = 24 };
 struct top_request {
 	const char *words[TOP_RECORDER_WORDS];
 	size_t count;
+	char *const *program; /* a program to run and its arguments; NULL: none */
+	const char *output;   /* file for what the program prints; NULL: nothing is kept */
 };
 void top_request_add(struct top_request *request, const char *word);
 
 /* Starts a recorder that keeps the newest keep_ns in memory, and waits until it records.
  * *ret_fd: a descriptor of that memory for a follower, which owns it. Errors: -errno with the error
- * chain: the recorder's own message. */
+ * chain: the recorder's own message. *ret_status: its exit status then, if it has ended by itself.
+ */
 int top_recorder_start(const struct top_request *request, uint64_t keep_ns,
-		       struct top_recorder **ret_recorder, int *ret_fd);
+		       struct top_recorder **ret_recorder, int *ret_fd, int *ret_status);
+/* The exit status of a recorder that is over: its program's, if it has one. */
+int top_recorder_status(const struct top_recorder *recorder);
 /* Starts a recorder that writes a file. */
 int top_recorder_start_file(const struct top_request *request, const char *path,
 			    struct top_recorder **ret_recorder);

@@ -152,6 +152,7 @@ int session_start_program(struct session *session, int *ret_exec_error)
 		.environment = session->environment.entries,
 		.state = &session->child.state,
 		.user = session->options->user,
+		.has_one_output = session->options->viewer_fd != 0,
 		.on_forked = session_has_collectors(session) ? session_watch_program : NULL,
 		.context = session,
 	};
@@ -176,7 +177,7 @@ void session_wait_for_program(struct session *session)
 	struct pollfd waiting = {.fd = session->signal_fd, .events = POLLIN};
 
 	session_reap_program(session);
-	while (session->child.pid) {
+	while (session->child.pid && !session->options->viewer_fd) {
 		poll(&waiting, 1, -1);
 		if (session_read_signals(session, &session->result->signal)) {
 			session->result->interrupted = true;

@@ -30,7 +30,7 @@
 
 static size_t fill_entries(struct session *session)
 {
-	size_t most = 2 + ATTACH_LISTENERS + ATTACH_PENDING + MAX_COLLECTORS +
+	size_t most = 3 + ATTACH_LISTENERS + ATTACH_PENDING + MAX_COLLECTORS +
 		      session->running.count + 2 * session->guests.count,
 	       count = 0;
 
@@ -45,6 +45,9 @@ static size_t fill_entries(struct session *session)
 	if (session->options->owner_fd)
 		session->polled.entries[count++] =
 			(struct pollfd){.fd = session->options->owner_fd, .events = POLLIN};
+	if (session->options->viewer_fd)
+		session->polled.entries[count++] =
+			(struct pollfd){.fd = session->options->viewer_fd, .events = POLLIN};
 	session->polled.first_collector = count;
 	session->polled.collector_entries =
 		session_poll_collectors(session, session->polled.entries + count);
@@ -185,13 +188,21 @@ static void take_waiting_hellos(struct session *session)
 		session_take_hellos(session);
 }
 
+/* A viewer writes nothing, so the pipe is only ready once the viewer has ended. */
+static bool has_lost_viewer(const struct session_options *options)
+{
+	struct pollfd viewer = {.fd = options->viewer_fd, .events = POLLIN};
+
+	return options->viewer_fd && poll(&viewer, 1, 0) > 0;
+}
+
 static void answer_waiting(struct session *session)
 {
 	const int owner_fd = session->options->owner_fd;
 	size_t count = look_who(session);
 
 	if (session_read_signals(session, &session->result->signal) ||
-	    (owner_fd && owner_has_left(owner_fd)))
+	    (owner_fd && owner_has_left(owner_fd)) || has_lost_viewer(session->options))
 		session->ending = true;
 	if (count)
 		look_at_guests(session, count);

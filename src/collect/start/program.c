@@ -91,6 +91,8 @@ static _Noreturn void become_program(const struct program_options *options, int 
 	if (gate >= 0)
 		read_all(gate, &nothing, 1);
 	program_state_restore(options->state);
+	if (options->has_one_output)
+		dup2(STDOUT_FILENO, STDERR_FILENO);
 	if (!failure.error) {
 		execvpe(options->arguments[0], options->arguments, options->environment);
 		failure = (struct start_failure){-errno, true};

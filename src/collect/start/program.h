@@ -36,6 +36,7 @@ struct program_options {
 	char *const *environment;          /* NULL-terminated */
 	const struct program_state *state; /* saved by program_state_take; restored in the child */
 	struct program_user user;          /* the program's user; not set: the recorder's user */
+	bool has_one_output;               /* its stderr is the recorder's stdout */
 	/* Called after the fork, before the child executes the program. NULL: no call. */
 	void (*on_forked)(void *context, pid_t pid);
 	void *context;

@@ -151,6 +151,66 @@ static const char *const small[] = {
 	" q quit  ? help  Tab view  ^v choose  Enter open  s sort  / find  Space freeze",
 };
 
+/* Causes that do not fit are left out; none is cut. */
+TEST(causes_are_not_cut)
+{
+	struct ui_state state = new_state();
+	struct live_device own[2] = {devices[0], devices[1]};
+	struct live_snapshot shown = snapshot;
+	char *text;
+
+	shown.devices = own;
+	own[0].causes[CAUSE_ON_CPU] = 400000000;
+	own[0].causes[CAUSE_BLOCKED] = 50000000;
+	text = draw(24, 80, &state, &shown);
+	CHECK(strstr(text, "waiting in a call 15 %\n") != NULL);
+	CHECK(strstr(text, "blocked") == NULL);
+	free(text);
+	text = draw(24, 130, &state, &shown);
+	CHECK(strstr(text, "waiting in a call 15 %; ") != NULL &&
+	      strstr(text, "blocked 5.0 %\n") != NULL);
+	free(text);
+}
+
+TEST(a_command_that_runs_for_seconds_is_named)
+{
+	struct ui_state state = new_state();
+	struct live_device own[2] = {devices[0], devices[1]};
+	struct live_snapshot shown = snapshot;
+	char *text;
+
+	shown.devices = own;
+	memset(own[0].causes, 0, sizeof(own[0].causes));
+	own[0].causes[CAUSE_UNKNOWN] = own[0].idle_ns;
+	own[0].place[0] = '\0';
+	own[0].in_flight_ns = own[1].in_flight_ns = 12000000000;
+	text = draw(24, 80, &state, &shown);
+	CHECK(strstr(text, "idle 60 %  a command has run for 12 s 60 %") != NULL);
+	CHECK(strstr(text, "a command has run for 12 s; the load is known when it has ended") !=
+	      NULL);
+	own[1].executions = 1; /* it has commands without times */
+	free(text);
+	text = draw(24, 80, &state, &shown);
+	CHECK(strstr(text, "the load is known when") == NULL);
+	free(text);
+}
+
+TEST(units_are_not_cut)
+{
+	struct ui_state state = new_state();
+	struct live_metric own = metrics[1];
+	struct live_snapshot shown = snapshot;
+	char *text;
+
+	shown.metrics = &own;
+	shown.metrics_count = 1;
+	snprintf(own.unit, sizeof(own.unit), "interrupts/s");
+	state.view = VIEW_COUNTERS;
+	text = draw(24, 80, &state, &shown);
+	CHECK(strstr(text, " interrupts/s") != NULL);
+	free(text);
+}
+
 TEST(eighty_columns)
 {
 	struct ui_state state = new_state();
@@ -241,6 +301,9 @@ TEST(lines_for_scripts)
 
 int main(void)
 {
+	RUN(causes_are_not_cut);
+	RUN(a_command_that_runs_for_seconds_is_named);
+	RUN(units_are_not_cut);
 	RUN(eighty_columns);
 	RUN(a_large_screen_has_all_views);
 	RUN(counters_without_values_take_no_columns);
