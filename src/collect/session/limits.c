@@ -19,6 +19,8 @@
 
 #include "collect/host_clocks.h"
 #include "collect/limit/limit.h"
+#include "collect/limit/waits.h"
+#include "collect/proc.h"
 
 enum limit_series { LIMIT_LEVEL, LIMIT_COST, LIMIT_ERROR, LIMIT_OWN, LIMIT_SERIES };
 
@@ -34,6 +36,7 @@ static const struct {
 
 struct session_limit {
 	struct limit limit;
+	struct limit_waits waits;
 	uint64_t due_ns;
 	uint64_t level_ns[LIMIT_LEVELS]; /* time at each level */
 	uint32_t steps;
@@ -173,24 +176,48 @@ static uint64_t recorder_ns(void)
 	       (uint64_t)(processors > 0 ? processors : 1);
 }
 
+/* Reads how long the threads that have launched since the last look waited for a processor. */
+static void look_at_waits(struct session_limit *own, const struct injected *injected,
+			  uint64_t now_ns)
+{
+	uint64_t launches, waited_ns;
+
+	if (now_ns < own->waits.due_ns)
+		return;
+	for (uint32_t i = 0; i < injected->round.rings_seen; i++) {
+		const struct injected_ring *ring = &injected->rings[i];
+
+		launches = injected_ring_launches(ring);
+		if (!ring->used || !limit_waits_wants(&own->waits, i, ring->thread.tid, launches) ||
+		    !proc_waited_ns(injected->process->row.pid, ring->thread.tid, &waited_ns))
+			continue;
+		limit_waits_add(&own->waits, i, ring->thread.tid, launches, waited_ns, now_ns);
+	}
+	limit_waits_end(&own->waits, now_ns);
+}
+
+/* The program may have overwritten its counts. */
+static uint64_t grown(uint64_t count, uint64_t before)
+{
+	return count > before ? count : before;
+}
+
 static void step_limit(struct session *session, struct attached *attached, uint64_t now_ns)
 {
 	struct session_limit *own = attached->limit;
 	struct injected *injected = attached->injected;
+	const struct limit_reading *last = &own->limit.last;
 	struct limit_reading reading = {
-		.launches = injected_launches(injected),
-		.guest_ns = injected_guest_ns(injected),
+		.launches = grown(injected_launches(injected), last->launches),
+		.guest_ns = grown(injected_guest_ns(injected), last->guest_ns),
+		.long_ns = grown(injected_long_ns(injected), last->long_ns),
+		.recorder_ns = recorder_ns(),
 	};
 	struct limit_result result;
 
-	/* The program may have overwritten its counts. */
-	if (reading.launches < own->limit.last.launches)
-		reading.launches = own->limit.last.launches;
-	if (reading.guest_ns < own->limit.last.guest_ns)
-		reading.guest_ns = own->limit.last.guest_ns;
-	reading.own_ns = reading.guest_ns + recorder_ns();
-	if (reading.own_ns < own->limit.last.own_ns) /* the sum is beyond 2^64 */
-		reading.own_ns = own->limit.last.own_ns;
+	look_at_waits(own, injected, now_ns);
+	reading.known_ns = own->waits.known_ns;
+	reading.waited_ns = own->waits.known_waited_ns;
 	reading.now_ns = host_clocks_now_ns();
 	own->due_ns = limit_step(&own->limit, &reading);
 	injected_set_detail(injected, detail_of(&own->limit), now_ns);
@@ -264,6 +291,7 @@ void session_end_limit(struct session *session, struct attached *attached)
 		if (own->series[i])
 			trace_writer_end_entity(session->writer, EVENT_SERIES, own->series[i],
 						now_ns);
+	limit_waits_fini(&own->waits);
 	free(own);
 	attached->limit = NULL;
 }
