@@ -435,6 +435,7 @@ static void end_rest(struct limit *limit, uint64_t now_ns)
 {
 	/* At COUNTERS there is nothing to compare before the next level may be looked at. */
 	const bool has_block = limit->level != LIMIT_COUNTERS || can_go_up(limit, now_ns);
+	int down;
 
 	limit->due_ns = now_ns + TICK_NS;
 	if (has_block && limit->rest_launches < RATE_LAUNCHES && limit->rest_ns < RATE_NS)
@@ -446,7 +447,10 @@ static void end_rest(struct limit *limit, uint64_t now_ns)
 	}
 	limit->idle_ns += limit->rest_ns;
 	limit->rest_launches = limit->rest_ns = 0;
-	if (!has_block || limit->idle_ns < OWN_NS)
+	down = levels_down(limit);
+	if (down)
+		change_level(limit, down, now_ns);
+	if (down || !has_block || limit->idle_ns < OWN_NS)
 		return;
 	limit->idle_ns = 0;
 	limit->thin = THIN_BLOCKS;

@@ -22,7 +22,7 @@
 #define THREAD_NS UINT64_C(2000000)
 
 bool limit_waits_wants(const struct limit_waits *waits, size_t ring, uint32_t tid,
-		      uint64_t launches)
+		       uint64_t launches)
 {
 	const struct limit_wait *last = ring < waits->capacity ? &waits->all[ring] : NULL;
 
@@ -56,8 +56,7 @@ void limit_waits_end(struct limit_waits *waits, uint64_t now_ns)
 
 	if (waits->looked_ns && waits->launches > 0) {
 		waits->known_ns += ns;
-		waits->known_waited_ns +=
-			(uint64_t)((double)ns * waits->waited / waits->launches);
+		waits->known_waited_ns += (uint64_t)((double)ns * waits->waited / waits->launches);
 	}
 	waits->looked_ns = now_ns;
 	waits->due_ns = now_ns + LOOK_NS + waits->read * THREAD_NS;

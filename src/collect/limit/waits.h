@@ -32,7 +32,7 @@ struct limit_waits {
 
 /* Whether a ring's count of launches is new, so that its thread's wait is needed. */
 bool limit_waits_wants(const struct limit_waits *waits, size_t ring, uint32_t tid,
-		      uint64_t launches);
+		       uint64_t launches);
 /* Takes the launches and the time waited so far of a ring's thread. Errors: -ENOMEM. */
 int limit_waits_add(struct limit_waits *waits, size_t ring, uint32_t tid, uint64_t launches,
 		    uint64_t waited_ns, uint64_t now_ns);

@@ -241,6 +241,20 @@ TEST(own_time_goes_down)
 	CHECK_EQUAL(simulated.off_ns, 0);
 }
 
+/* Without windows the guest's own time is looked at all the time, not once a second. */
+TEST(own_time_goes_down_at_once)
+{
+	const struct limit_options options = {.max = 0.001, .has_stacks = true, .seed = 1};
+	struct simulated simulated = {.rate = 1000000, .cost = {0.3, 0.2, 0.1, 0.01}};
+
+	simulated_init(&simulated, &options, 14);
+	simulated.own = 1;
+	run_for(&simulated, 0.1);
+	CHECK_EQUAL(simulated.limit.level, LIMIT_SPANS);
+	CHECK(simulated.level_ns[LIMIT_STACKS] < 50000000);
+	CHECK(simulated.level_ns[LIMIT_FEW_STACKS] > 0);
+}
+
 /* A program that gets a fifth of a processor: duet's own time is a part of that fifth. */
 TEST(own_time_is_a_part_of_the_running_time)
 {
@@ -372,6 +386,7 @@ int main(void)
 	RUN(does_not_oscillate);
 	RUN(rare_launches_are_not_measured);
 	RUN(own_time_goes_down);
+	RUN(own_time_goes_down_at_once);
 	RUN(own_time_is_a_part_of_the_running_time);
 	RUN(the_margin_depends_on_the_waits);
 	RUN(waits_count_by_launches);
