@@ -49,6 +49,7 @@ VALUES = {
     "max_memory": (["--max-memory", "65536K"], 'max_memory: "64M"'),
     "flush_interval": (["--flush-interval", "0.25"], 'flush_interval: "250ms"'),
     "max_overhead": (["--max-overhead", "2%"], 'max_overhead: "2%"'),
+    "overhead_range": (["--max-overhead", "2%", "--overhead-range", "step"], 'overhead_range: "step"'),
     "archive": (["--archive"], "archive: true"),
     "verbose": (["-v"], "verbose: true"),
 }

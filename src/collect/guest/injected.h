@@ -107,6 +107,7 @@ struct injected_process {
 	struct event_process row;
 	uint32_t references;
 	uint32_t attachments; /* number so far, of all its guests */
+	uint64_t yardsticks;  /* completed ranges whose name is recording.yardstick_string */
 	bool has_python_note; /* the note on an unknown version of Python is written */
 };
 

@@ -24,6 +24,9 @@
 
 enum limit_series { LIMIT_LEVEL, LIMIT_COST, LIMIT_ERROR, LIMIT_OWN, LIMIT_SERIES };
 
+/* To read the rest of a process's ranges at the end of a window. */
+enum { READ_NS = 1000000 };
+
 /* docs/design/overhead.md describes them; analyze/cost.c reads them. */
 static const struct {
 	const char *metric, *unit;
@@ -39,6 +42,8 @@ struct session_limit {
 	struct limit_waits waits;
 	uint64_t due_ns;
 	uint64_t level_ns[LIMIT_LEVELS]; /* time at each level */
+	bool has_range;                  /* ranges are the yardstick, from the first one on */
+	uint64_t ranges_before;
 	uint32_t steps;
 	uint32_t series[LIMIT_SERIES]; /* ids in the trace; 0: not described yet */
 	bool is_unmeasured;            /* for some time only by duet's own time */
@@ -86,6 +91,7 @@ void session_begin_limit(struct session *session, struct attached *attached)
 		return;
 	}
 	limit_init(&attached->limit->limit, &about, now_ns);
+	attached->limit->ranges_before = injected->process->yardsticks;
 	session->times.limits_ns = now_ns;
 }
 
@@ -196,6 +202,52 @@ static void look_at_waits(struct session_limit *own, const struct injected *inje
 	limit_waits_end(&own->waits, now_ns);
 }
 
+/* Ranges are counted when they are read: those of the rings' present content are needed too. */
+static void read_ranges(struct session *session, const struct injected *injected)
+{
+	for (size_t i = 0; i < session->guests.count; i++) {
+		const struct attached *other = &session->guests.all[i];
+		const uid_t uid = injected->process->row.uid;
+
+		if (other->injected->process != injected->process || other->limit || other->dead ||
+		    !other->injected->region.shared)
+			continue;
+		other->injected->looks = user_quotas_looks(&session->shares, uid);
+		injected_drain(other->injected, READ_NS);
+		user_quotas_put_looks(&session->shares, uid, &other->injected->looks);
+	}
+}
+
+/* With the first range of the name the measurement begins anew, with another yardstick. */
+static void change_yardstick(struct session *session, struct attached *attached,
+			     const struct limit_reading *reading)
+{
+	struct session_limit *own = attached->limit;
+	const struct limit_options options = own->limit.options;
+	struct limit_result result;
+
+	limit_end(&own->limit, reading->now_ns);
+	while (limit_take(&own->limit, &result))
+		put_result(session, attached, &result);
+	limit_init(&own->limit, &options, reading->now_ns);
+	own->limit.last = *reading;
+	own->has_range = true;
+}
+
+static void count_ranges(struct session *session, struct attached *attached,
+			 struct limit_reading *reading)
+{
+	struct session_limit *own = attached->limit;
+	const struct injected *injected = attached->injected;
+
+	read_ranges(session, injected);
+	if (!own->has_range && injected->process->yardsticks == own->ranges_before)
+		return;
+	reading->launches = injected->process->yardsticks;
+	if (!own->has_range)
+		change_yardstick(session, attached, reading);
+}
+
 /* The program may have overwritten its counts. */
 static uint64_t grown(uint64_t count, uint64_t before)
 {
@@ -219,6 +271,8 @@ static void step_limit(struct session *session, struct attached *attached, uint6
 	reading.known_ns = own->waits.known_ns;
 	reading.waited_ns = own->waits.known_waited_ns;
 	reading.now_ns = host_clocks_now_ns();
+	if (session->options->overhead_range)
+		count_ranges(session, attached, &reading);
 	own->due_ns = limit_step(&own->limit, &reading);
 	injected_set_detail(injected, detail_of(&own->limit), now_ns);
 	while (limit_take(&own->limit, &result))
@@ -273,6 +327,19 @@ static void note_levels(struct session *session, const struct attached *attached
 		       injected->process->row.id, text);
 }
 
+static void note_no_range(struct session *session, const struct attached *attached)
+{
+	const struct injected *injected = attached->injected;
+	char text[400];
+
+	snprintf(text, sizeof(text),
+		 "process %u (%s): launches were the yardstick of --max-overhead, because no range "
+		 "'%.100s' was completed",
+		 injected->process->row.pid, injected->name, session->options->overhead_range);
+	recording_note(&session->recording, injected->kind.collector, COLLECTOR_PARTIAL,
+		       injected->process->row.id, text);
+}
+
 void session_end_limit(struct session *session, struct attached *attached)
 {
 	struct session_limit *own = attached->limit;
@@ -287,6 +354,8 @@ void session_end_limit(struct session *session, struct attached *attached)
 	while (limit_take(&own->limit, &result))
 		put_result(session, attached, &result);
 	note_levels(session, attached);
+	if (session->options->overhead_range && !own->has_range)
+		note_no_range(session, attached);
 	for (int i = 0; i < LIMIT_SERIES; i++)
 		if (own->series[i])
 			trace_writer_end_entity(session->writer, EVENT_SERIES, own->series[i],
