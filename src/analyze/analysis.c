@@ -32,9 +32,8 @@ static int scout_item(struct sweep *sweep, const struct order_item *item)
 {
 	switch (item->kind) {
 	case EVENT_API:
-		sweep_note_finished(sweep, item->row);
 		unexecuted_add_call(&sweep->join.unexecuted, item->row);
-		return 0;
+		return sweep_note_finished(sweep, item->row);
 	case EVENT_LAUNCH:
 		return sweep_scout_launch(sweep, item->row);
 	case EVENT_EXECUTION:

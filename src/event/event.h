@@ -9,7 +9,7 @@
  * Fields:   event/fields.def defines them and documents each (docs/events-fields.md)
  *
  * Times in a row are raw readings in the clock domain of the row's chunk (trace_chunk.clock, an
- * event_clock id). Rows of entities (EVENT_HOST … EVENT_SERIES) are an exception: their times are
+ * event_clock id). Rows of entities (EVENT_HOST … EVENT_TRIGGER) are an exception: their times are
  * CLOCK_MONOTONIC ns. The recorder assigns ids; they count from 1 and are unique within one trace.
  * 0 means "none" or "not known". A `_string` field is the id of a text in the trace's dictionary, 0
  * for the empty text.
@@ -42,6 +42,7 @@ enum event_kind {
 	EVENT_COLLECTOR = 9,
 	EVENT_CODE = 10,
 	EVENT_SERIES = 11,
+	EVENT_TRIGGER = 12,
 	/* events: rows with a time */
 	EVENT_API = 16,
 	EVENT_LAUNCH = 17,
@@ -58,7 +59,7 @@ enum event_kind {
 	EVENT_COLLECTIVE = 28,
 	EVENT_KIND_COUNT
 };
-#define EVENT_ENTITY_LAST EVENT_SERIES
+#define EVENT_ENTITY_LAST EVENT_TRIGGER
 
 enum event_device_type { DEVICE_OTHER = 0, DEVICE_CPU = 1, DEVICE_GPU = 2, DEVICE_ACCELERATOR = 3 };
 

@@ -227,6 +227,7 @@ int report_write_json(const struct report *report, struct json_writer *json)
 	json_pair_bool(json, "exact", analysis->checks.is_exact);
 	if (analysis->dropped_before_ns)
 		json_pair_u64(json, "dropped_before_ns", analysis->dropped_before_ns);
+	report_write_triggers(report, json);
 	error = report_write_verdict(report, json);
 	report_write_processes(report, json);
 	report_write_collectives(report, json);

@@ -384,6 +384,14 @@ bool report_find_culprit(const struct report *report, size_t device, enum accoun
 void report_write_culprit(const struct report *report, const struct verdict_place *place,
 			  uint64_t ns, struct json_writer *json);
 
+/* ---- report/verdict/trigger.c ---- */
+
+/* The newest firings of triggers in the file, with the causes of idle time in each. Nothing if only
+ * a part of the file is shown. -ENOMEM and the errors of the reader. */
+int report_put_triggers(const struct report *report);
+/* The key "triggers"; nothing without any. */
+void report_write_triggers(const struct report *report, struct json_writer *json);
+
 /* ---- report/verdict/verdict.c ---- */
 
 /* At most three sentences. -ENOMEM. */

@@ -591,6 +591,9 @@ int report_print_text(const struct report *report)
 		report_put_notes(report);
 		return report_by_find(by)->print(report, NULL);
 	}
+	error = report_put_triggers(report);
+	if (error)
+		return error;
 	if (is_cpu_only(report)) {
 		report_put_notes(report);
 		error = is_metrics_only(report) ? 0 : report_by_cpu(report, NULL);

@@ -78,7 +78,7 @@ uint32_t trace_writer_stack(struct trace_writer *writer, uint32_t caller, uint32
 bool trace_writer_find_stack(const struct trace_writer *writer, uint32_t stack,
 			     struct event_stack *ret_stack);
 
-/* Adds or updates an entity (EVENT_HOST … EVENT_SERIES): `row` is the kind's struct, its first
+/* Adds or updates an entity (EVENT_HOST … EVENT_TRIGGER): `row` is the kind's struct, its first
  * field the id. The writer keeps the newest row of each id. It repeats the row in every segment
  * while the entity lives and in the segment after its end (end_ns == 0, or end_ns after the start
  * of the segment before); then the row is forgotten. The entities that it refers to (process,

@@ -55,8 +55,10 @@
  *	    [source=TEXT]
  *	       [limit=N] [interval=NS] [begin=T] [end=T]
  *	counter SERIES BEGIN END VALUE [OF]
- *	loss KIND COUNT [time=T] [unseen=1] [end=T]
- *	                                     end: the lost rows lie between time and end
+ *	loss KIND COUNT [time=T] [unseen=1] [end=T] [limit=PROCESS]
+ *	                                     end: the lost rows lie between time and end; limit:
+ *	                                         left out by --max-overhead
+ *	trigger ID BEGIN END EXPRESSION REASON
  *	collector ID NAME available|partial|refused [reason=TEXT]
  *
  * In names %HH is a byte, so that they can be anything: "%ff%20" is no UTF-8 and ends in a blank.
@@ -764,6 +766,10 @@ static inline int description_loss(struct description *description, char **words
 				 .count = description_number(words[2])};
 	struct trace_source source = {.source = 1, .clock = CLOCK_ID_MONOTONIC};
 
+	row.process =
+		(uint32_t)description_number(description_option(words, 3, count, "limit", "0"));
+	if (row.process)
+		row.reason = LOSS_LIMIT;
 	row.begin = row.end = description_number(description_option(words, 3, count, "time", "0"));
 	if (*description_option(words, 3, count, "end", "")) {
 		row.end = description_number(description_option(words, 3, count, "end", ""));
@@ -774,6 +780,18 @@ static inline int description_loss(struct description *description, char **words
 			row.kind = i;
 	}
 	return trace_writer_row(description->writer, EVENT_LOSS, &source, &row);
+}
+
+static inline int description_trigger(struct description *description, char **words, int count)
+{
+	struct event_trigger row = {.id = (uint32_t)description_number(words[1]),
+				    .begin_ns = description_number(words[2]),
+				    .end_ns = description_number(words[3]),
+				    .expression_string = description_name(description, words[4]),
+				    .reason_string = description_name(description, words[5])};
+
+	(void)count;
+	return trace_writer_entity(description->writer, EVENT_TRIGGER, &row);
 }
 
 static inline int description_collector(struct description *description, char **words, int count)
@@ -800,33 +818,20 @@ static const struct {
 	int least; /* words */
 	int (*write)(struct description *description, char **words, int count);
 } description_verbs[] = {
-	{"window", 3, description_window},
-	{"clock", 3, description_clock},
-	{"host", 5, description_host},
-	{"process", 4, description_one_process},
-	{"device", 3, description_device},
-	{"thread", 3, description_thread},
-	{"queue", 3, description_queue},
-	{"call", 6, description_call},
-	{"launch", 7, description_launch},
-	{"wait", 5, description_wait},
-	{"frame", 4, description_frame},
-	{"stack", 3, description_stack},
-	{"chain", 4, description_chain},
-	{"loss", 3, description_loss},
-	{"execution", 8, description_execution},
-	{"sample", 4, description_sample},
-	{"switch", 4, description_switch},
-	{"instruction", 5, description_instruction},
-	{"needs", 5, description_needs},
-	{"range", 5, description_range},
-	{"series", 5, description_series},
-	{"counter", 5, description_counter},
-	{"code", 8, description_code},
-	{"log", 5, description_log},
-	{"address", 5, description_address},
-	{"collector", 4, description_collector},
-	{"collective", 7, description_collective},
+	{"window", 3, description_window},       {"clock", 3, description_clock},
+	{"host", 5, description_host},           {"process", 4, description_one_process},
+	{"device", 3, description_device},       {"thread", 3, description_thread},
+	{"queue", 3, description_queue},         {"call", 6, description_call},
+	{"launch", 7, description_launch},       {"wait", 5, description_wait},
+	{"frame", 4, description_frame},         {"stack", 3, description_stack},
+	{"chain", 4, description_chain},         {"loss", 3, description_loss},
+	{"execution", 8, description_execution}, {"sample", 4, description_sample},
+	{"switch", 4, description_switch},       {"instruction", 5, description_instruction},
+	{"needs", 5, description_needs},         {"range", 5, description_range},
+	{"series", 5, description_series},       {"counter", 5, description_counter},
+	{"code", 8, description_code},           {"log", 5, description_log},
+	{"address", 5, description_address},     {"collector", 4, description_collector},
+	{"trigger", 6, description_trigger},     {"collective", 7, description_collective},
 };
 
 static inline int description_line(struct description *description, char *line)

@@ -82,8 +82,10 @@ def check_whole(path, times, number):
     t.true(begin <= times[number] and end >= times[number + 1],
            f"{path} has all of iteration {number}: {begin} <= {times[number]}, {times[number + 1]} <= {end}")
     t.equal(count_launches(launches, times, number), 3, f"{path}: launches in iteration {number}")
-    notes = [row["reason"] for row in about["collectors"] if row["name"] == "trigger"]
-    t.true(any(f"iteration {number + 1} took" in note for note in notes), f"{path}: its reason: {notes}")
+    reasons = [row["reason"] for row in about["triggers"]]
+    t.true(any(f"iteration {number + 1} took" in reason for reason in reasons), f"{path}: its reason: {reasons}")
+    lines = text(run([DUET, "report", path]).stdout).splitlines()
+    t.true("TRIGGER" in lines and reasons[-1] in " ".join(lines), f"{path}: the report begins with its reason")
     t.equal(run([DUET, "report", path]).status, 0, f"{path} has a report")
 
 

@@ -14,11 +14,13 @@ import os
 import random
 import shutil
 import signal
+import statistics
 import subprocess
 import sys
 import tempfile
 import threading
 import time
+import urllib.request
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 CLONE_NEWNS, CLONE_NEWNET, MS_PRIVATE_REC = 0x20000, 0x40000000, 0x44000
@@ -29,6 +31,9 @@ EARLY = 2.3  # rows that a killed recorder had not written yet
 LATE = 2.5  # until guests have found a new recorder
 FULL_TAIL = 1.5
 SEGMENT = 5  # s; a segment that had begun when the disk became full may be skipped
+LISTEN = "127.0.0.1:9477"
+SETTLED = 0.65  # part of the run from which on nothing is killed, replaced or filled: memory is judged there
+SLOPE_MAX = 1 * MIB  # an hour
 
 
 def separate():
@@ -38,6 +43,7 @@ def separate():
         sys.exit("agent soak: needs root (unshare)")
     libc.mount(b"none", b"/", None, MS_PRIVATE_REC, None)
     mount("tmpfs", "/run", "")
+    subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
 
 
 def mount(kind, path, options):
@@ -117,7 +123,8 @@ class Agent:
                         os.path.join(ROOT, "tests", "soak", "clock_hook.c"), "-ldl"], check=True)
         with open(self.config, "w", encoding="ascii") as file:
             file.write(f'collect: ["opencl"]\nagent {{\n  spool: "{spool}"\n  runtime: "{folder}/run"\n'
-                       f'  user: "nobody"\n  max_disk: "{MAX_DISK}"\n  max_age: "1h"\n  segment_time: "{SEGMENT}s"\n  segment_size: "1M"\n}}\n')
+                       f'  user: "nobody"\n  max_disk: "{MAX_DISK}"\n  max_age: "1h"\n  segment_time: "{SEGMENT}s"\n  segment_size: "1M"\n}}\n'
+                       f'prometheus {{ listen: "{LISTEN}" }}\n')
         self.jump(0)
 
     def jump(self, seconds):
@@ -166,8 +173,9 @@ class Soak:
         self.recorded = collections.Counter()
         self.labelled = set()
         self.read, self.unreadable, self.sequences = set(), 0, set()
+        self.processes, self.scrapes, self.series = collections.defaultdict(list), 0, 0
         self.memory, self.most_disk, self.kills, self.full, self.jumps, self.reloads = [], 0, 0, 0, 0, 0
-        self.ends = False
+        self.ends, self.settled = False, 0
         self.program = os.path.join(options.build, "tests", "programs", "harm")
         self.environment = dict(os.environ, OPENCL_LAYERS=os.path.join(options.build, "libduet-opencl.so"),
                                 POCL_DEVICES="pthread")
@@ -280,10 +288,29 @@ class Soak:
     def measure(self):
         status = self.agent.status()
         if status and status["running"]:
-            self.memory.append((time.monotonic(), status["cost"]["resident_bytes"]))
+            now = time.monotonic()
+            self.memory.append((now, status["cost"]["resident_bytes"]))
+            for pid, kind in self.members(status):
+                self.processes[kind, pid].append((now, private_of(pid)))
+            self.scrape()
         used = sum(os.stat(os.path.join(self.spool, name)).st_blocks * 512 for name in self.listed()
                    if name != "filler")
         self.most_disk = max(self.most_disk, used)
+
+    def members(self, status):
+        """The agent's processes: [(pid, kind)]."""
+        agent, recorder = self.agent.process.pid, status["recorder"]["pid"]
+        with open(f"/proc/{agent}/task/{agent}/children", encoding="ascii") as file:
+            children = [int(pid) for pid in file.read().split()]
+        return [(agent, "agent"), (recorder, "recorder"), *((pid, "endpoints") for pid in children if pid != recorder)]
+
+    def scrape(self):
+        try:
+            with urllib.request.urlopen(f"http://{LISTEN}/metrics", timeout=2) as page:
+                self.series = sum(not line.startswith(b"#") for line in page)
+                self.scrapes += 1
+        except OSError:
+            pass  # the agent was killed just before
 
     def listed(self):
         for name in os.listdir(self.spool):
@@ -294,10 +321,10 @@ class Soak:
 
     def plan(self, seconds):
         """[(time, action)] in order."""
-        kills = [(seconds * (i + 0.5) / self.options.kills, self.kill) for i in range(self.options.kills)]
-        others = [(seconds * 0.22, lambda: self.fill_disk(10)), (seconds * 0.62, lambda: self.fill_disk(10)),
+        kills = [(seconds * 0.55 * (i + 0.5) / self.options.kills, self.kill) for i in range(self.options.kills)]
+        others = [(seconds * 0.12, lambda: self.fill_disk(10)), (seconds * 0.62, lambda: self.fill_disk(10)),
                   (seconds * 0.35, lambda: self.agent.jump(10 * 365 * 86400)),
-                  (seconds * 0.5, lambda: self.agent.jump(-10 * 365 * 86400)), (seconds * 0.7, self.reload),
+                  (seconds * 0.5, lambda: self.agent.jump(-10 * 365 * 86400)), (seconds * 0.58, self.reload),
                   (seconds * 0.8, lambda: self.agent.jump(0))]
         self.jumps = 3
         return sorted(kills + others, key=lambda row: row[0])
@@ -310,6 +337,7 @@ class Soak:
         reader.start()
         worker = threading.Thread(target=self.disturb, args=(seconds,))
         begin = time.monotonic()
+        self.settled = begin + SETTLED * seconds
         worker.start()
         due, measured, changed = begin, begin, begin
         while time.monotonic() < begin + seconds or worker.is_alive():
@@ -373,7 +401,7 @@ class Soak:
         labelled = sum(name in self.labelled for name in inside)
         gaps = max(self.sequences) - len(self.sequences) if self.sequences else 0
         peak = max(memory for _, memory in self.memory)
-        slope = slope_of(self.memory)
+        slope = 60 * slope_of([point for point in self.memory if point[0] > self.settled])
         spool = last["spool"]
         lines = [
             f"programs {len(self.launched)}, launches {launched} = recorded {recorded} + "
@@ -386,15 +414,39 @@ class Soak:
             f"skipped {spool['skipped']}, killed {spool['killed']}, rings saved {spool['rings_saved']}, "
             f"without a recorder {spool['killed_ns'] / 1e9:.1f} s, rows lost {spool['rows_lost']}",
             f"most disk {self.most_disk / MIB:.2f} MiB of {MAX_DISK / MIB:.0f}",
-            f"memory max {peak / MIB:.1f} MiB, slope {slope / MIB * 60:.3f} MiB an hour",
+            f"memory max {peak / MIB:.1f} MiB, slope of the last third {slope / MIB:.3f} MiB an hour",
+            *self.describe_processes(),
+            f"scrapes {self.scrapes}, series of the last {self.series}",
             f"container labels on {labelled} of {len(inside)} processes in containers",
             f"idle cost {idle:.3f} % of a core", f"exit status {status}"]
         # a container may be gone before the recorder reads its file
         good = (not surplus and not unexplained and not self.unreadable and peak <= 64 * MIB and
-                self.most_disk <= MAX_DISK and labelled >= 0.99 * len(inside) and status == 0 and idle <= 1)
+                self.most_disk <= MAX_DISK and labelled >= 0.99 * len(inside) and status == 0 and idle <= 1 and
+                slope <= SLOPE_MAX)
         print("\n".join(lines))
         print("PASS" if good else f"FAIL (see {self.folder})", flush=True)
         return good
+
+
+    def describe_processes(self):
+        """One line for each process that lived in the last third: its private memory."""
+        for (kind, pid), points in sorted(self.processes.items()):
+            points = [point for point in points if point[0] > self.settled]
+            if len(points) < 10:
+                continue
+            sizes = [size / MIB for _, size in points]
+            yield (f"{kind} {pid}: {(points[-1][0] - points[0][0]) / 60:.0f} minutes, private memory {sizes[0]:.2f} MiB at "
+                   f"first, {statistics.median(sizes):.2f} median, {sizes[-1]:.2f} last, slope "
+                   f"{60 * slope_of(points) / MIB:.3f} MiB an hour")
+
+
+def private_of(pid):
+    """Private memory in bytes, or 0 if the process has ended."""
+    try:
+        with open(f"/proc/{pid}/smaps_rollup", encoding="ascii") as file:
+            return sum(int(line.split()[1]) for line in file if line.startswith(("Private_Clean", "Private_Dirty"))) * 1024
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
 
 
 def slope_of(points):

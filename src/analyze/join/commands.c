@@ -271,8 +271,12 @@ static void count_lost(struct commands *commands, const struct order *order)
 	const struct event_loss *losses;
 	const size_t count = trace_reader_losses(commands->model->reader, &losses);
 
-	for (size_t i = 0; i < count; i++)
-		ledger_add_lost(&commands->ledger, losses[i].kind, losses[i].count);
+	for (size_t i = 0; i < count; i++) {
+		if (losses[i].reason == LOSS_LIMIT)
+			ledger_add_left_out(&commands->ledger, losses[i].kind, losses[i].count);
+		else
+			ledger_add_lost(&commands->ledger, losses[i].kind, losses[i].count);
+	}
 	for (size_t i = 0; i < ARRAY_COUNT(kinds); i++) {
 		const uint64_t damaged = order_damaged_rows(order, kinds[i]);
 

@@ -186,13 +186,14 @@ static bool is_busy(const struct device_busy *busy, const struct waiting_sample 
 static bool is_idle(const struct sweep *sweep, const struct waiting_sample *sample)
 {
 	const struct device_busy *busy = &sweep->contradictions->busy[sample->device];
+	const uint64_t slack = sweep->delay_ns + SLACK_NS;
 
 	if (busy->first_ns > sample->begin || is_busy(busy, sample) ||
 	    sweep_first_run(sweep, sample->process, sample->code) > sample->begin)
 		return false;
 	return !sweep->untimed.uses_intervals ||
-	       !untimed_intervals_inside(&sweep->untimed.intervals[sample->device], sample->begin,
-					 sample->end + 1);
+	       !untimed_intervals_inside(&sweep->untimed.intervals[sample->device],
+					 sample->begin + slack, sample->end - slack + 1);
 }
 
 /* ---- samples --------------------------------------------------------------------------------- */

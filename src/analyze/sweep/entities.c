@@ -224,6 +224,7 @@ void sweep_entities_fini(struct sweep *sweep)
 	free(sweep->entities.thread_process);
 	sweep_ranks_fini(&sweep->ranks_of_job);
 	free(sweep->untimed.lists);
+	free(sweep->untimed.left_out);
 	sweep_unplaced_fini(&sweep->untimed.unplaced);
 	free(sweep->lasts);
 }

@@ -216,9 +216,10 @@ int sweep_take_call(struct sweep *sweep, const struct event_api *row)
 	error = sweep_count_call(sweep, sweep->entities.thread_process[thread], row, false);
 	sweep->analysis->processes[sweep->entities.thread_process[thread]].has_calls = true;
 
+	if (!error)
+		error = sweep_note_finished(sweep, row);
 	if (error)
 		return error;
-	sweep_note_finished(sweep, row);
 	unexecuted_add_call(&sweep->join.unexecuted, row);
 	if (row->type == API_TYPE_WAIT) {
 		sweep_note_wait(sweep, thread, row);

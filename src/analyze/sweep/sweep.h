@@ -749,8 +749,9 @@ void sweep_unlink_open(struct sweep *sweep, uint32_t place);
 int sweep_replace_open(struct sweep *sweep, uint32_t place, uint64_t enter);
 /* Ends a launch that has its execution. */
 int sweep_note_done(struct sweep *sweep, const struct joined *joined);
-/* Applies a call that waited for a whole queue: all commands launched before have ended. */
-void sweep_note_finished(struct sweep *sweep, const struct event_api *row);
+/* Applies a call that waited for a whole queue: all commands launched before have ended. -ENOMEM.
+ */
+int sweep_note_finished(struct sweep *sweep, const struct event_api *row);
 /* Counts the open launches that a later command of their queue has passed. Lists them as not
  * executed if that is certain. */
 int sweep_find_unexecuted(struct sweep *sweep);

@@ -58,6 +58,15 @@ struct queue_list {
 
 /* `intervals` and `skipped` belong to analysis.c, which keeps them from the first sweep to the
  * second. */
+/* The end of an interval without recorded launches. Commands that were launched in it may run until
+ * a later one starts. */
+struct left_out_end {
+	uint64_t end;
+	uint32_t process; /* id */
+	size_t device;    /* index */
+	bool is_over;     /* a later command has started */
+};
+
 struct sweep_untimed {
 	struct queue_list
 		*lists; /* owned; by queue index: open commands in the order of their launch */
@@ -66,5 +75,7 @@ struct sweep_untimed {
 	bool uses_intervals;
 	struct sweep_skipped *skipped; /* found in a first sweep, used in a second */
 	size_t skipped_next;           /* index of the next launch that is skipped */
+	struct left_out_end *left_out; /* owned; sorted by end */
+	size_t left_out_first, left_out_count, left_out_capacity; /* first: not over yet */
 	struct sweep_unplaced unplaced;
 };

@@ -19,6 +19,10 @@
 #include "base/array.h"
 #include "base/number.h"
 
+/* A device that runs nothing for that long after an interval without launches had no command left.
+ */
+#define LEFT_OUT_MAX_NS UINT64_C(1000000000)
+
 /* NULL: the trace does not describe the queue. */
 static struct queue_list *list_of(const struct sweep *sweep, uint32_t queue)
 {
@@ -81,27 +85,6 @@ static void note_started(struct sweep *sweep, uint32_t place, uint64_t started)
 	}
 }
 
-/* When a call that waits for a whole queue returns, all commands launched before the call have
- * ended. Commands that had ended before the call leave the list: no later bound can be earlier. */
-void sweep_note_finished(struct sweep *sweep, const struct event_api *row)
-{
-	struct open_command *commands = sweep->join.correlate.commands;
-	size_t queue = entity_index_find(&sweep->entities.queues, (uint32_t)row->argument);
-	struct queue_list *list;
-	uint32_t next;
-
-	if (row->type != API_TYPE_WAIT || row->result != 0 || row->argument > UINT32_MAX ||
-	    !(list = list_of(sweep, (uint32_t)queue)))
-		return;
-	for (uint32_t place = list->first; place != CORRELATE_NONE; place = next) {
-		next = commands[place].next;
-		if (commands[place].over_by <= row->begin)
-			sweep_unlink_open(sweep, place);
-		else if (commands[place].exit <= row->begin)
-			note_over(&commands[place], row->end);
-	}
-}
-
 /* A second sweep is certain if a device has both, commands and untimed intervals. */
 static void begin_scouting(struct sweep *sweep, size_t device)
 {
@@ -123,6 +106,62 @@ static int add_untimed(struct sweep *sweep, size_t device, uint64_t begin, uint6
 	return error;
 }
 
+/* Ends the intervals before enter_ns of a device: until over_ns it may have run commands that were
+ * launched in them. */
+static int end_left_out(struct sweep *sweep, uint32_t process, size_t device, uint64_t enter_ns,
+			uint64_t over_ns)
+{
+	struct sweep_untimed *untimed = &sweep->untimed;
+	int error = 0;
+
+	for (size_t i = untimed->left_out_first;
+	     i < untimed->left_out_count && !error && untimed->left_out[i].end <= enter_ns; i++) {
+		struct left_out_end *end = &untimed->left_out[i];
+		const bool is_same = end->device == device && end->process == process;
+
+		if (!end->is_over && is_same && over_ns > end->end)
+			error = add_untimed(sweep, device, end->end, over_ns);
+		end->is_over |= is_same || enter_ns - end->end > LEFT_OUT_MAX_NS;
+		if (end->is_over && i == untimed->left_out_first)
+			untimed->left_out_first++;
+	}
+	return error;
+}
+
+/* When a call that waits for a whole queue returns, all commands launched before the call have
+ * ended. Commands that had ended before the call leave the list: no later bound can be earlier. */
+int sweep_note_finished(struct sweep *sweep, const struct event_api *row)
+{
+	struct open_command *commands = sweep->join.correlate.commands;
+	size_t queue = entity_index_find(&sweep->entities.queues, (uint32_t)row->argument);
+	struct queue_list *list;
+	uint32_t next;
+
+	if (row->type != API_TYPE_WAIT || row->result != 0 || row->argument > UINT32_MAX ||
+	    !(list = list_of(sweep, (uint32_t)queue)))
+		return 0;
+	for (uint32_t place = list->first; place != CORRELATE_NONE; place = next) {
+		next = commands[place].next;
+		if (commands[place].over_by <= row->begin)
+			sweep_unlink_open(sweep, place);
+		else if (commands[place].exit <= row->begin)
+			note_over(&commands[place], row->end);
+	}
+	return end_left_out(sweep, sweep->analysis->queues[queue].queue->process,
+			    sweep->analysis->queues[queue].device, row->begin, row->end);
+}
+
+static int add_left_out_end(struct sweep_untimed *untimed, const struct left_out_end *end)
+{
+	for (size_t i = untimed->left_out_count; i-- > 0 && untimed->left_out[i].end == end->end;)
+		if (untimed->left_out[i].device == end->device)
+			return 0; /* the device has several queues */
+	return array_append(untimed->left_out, untimed->left_out_capacity, untimed->left_out_count,
+			    *end)
+		       ? -ENOMEM
+		       : 0;
+}
+
 /* The devices of the process may have run commands in that time. */
 static int add_left_out(struct sweep *sweep, const struct event_loss *loss)
 {
@@ -131,12 +170,23 @@ static int add_left_out(struct sweep *sweep, const struct event_loss *loss)
 
 	for (size_t i = 0; i < analysis->queues_count && !error; i++) {
 		const struct event_queue *queue = analysis->queues[i].queue;
+		const struct left_out_end end = {loss->end, loss->process,
+						 analysis->queues[i].device, false};
 
-		if (queue && queue->process == loss->process)
-			error = add_untimed(sweep, analysis->queues[i].device, loss->begin,
-					    loss->end);
+		if (!queue || queue->process != loss->process)
+			continue;
+		error = add_untimed(sweep, end.device, loss->begin, loss->end);
+		if (!error)
+			error = add_left_out_end(&sweep->untimed, &end);
 	}
 	return error;
+}
+
+static int compare_ends(const void *left, const void *right)
+{
+	const struct left_out_end *a = left, *b = right;
+
+	return (a->end > b->end) - (a->end < b->end);
 }
 
 /* Intervals in which --max-overhead left out all launches. */
@@ -150,6 +200,9 @@ static int make_left_out(struct sweep *sweep)
 		if (losses[i].reason == LOSS_LIMIT && losses[i].kind == EVENT_LAUNCH &&
 		    losses[i].begin < losses[i].end)
 			error = add_left_out(sweep, &losses[i]);
+	if (sweep->untimed.left_out_count)
+		qsort(sweep->untimed.left_out, sweep->untimed.left_out_count,
+		      sizeof(*sweep->untimed.left_out), compare_ends);
 	return error;
 }
 
@@ -192,6 +245,9 @@ int sweep_note_done(struct sweep *sweep, const struct joined *joined)
 	if (is_in_account(joined)) {
 		note_started(sweep, joined->place, joined->row->started);
 		error = note_user(sweep, joined);
+		if (!error)
+			error = end_left_out(sweep, joined->row->process, joined->device,
+					     joined->launch->enter, joined->row->started);
 	} else {
 		error = add_untimed(sweep, joined->device, joined->launch->enter,
 				    joined->row->seen);

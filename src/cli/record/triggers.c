@@ -31,9 +31,7 @@
 enum {
 	MAX_PENDING = 16,
 	STEP_BYTES = 4 << 20,
-	LAST_MS = 2000, /* for the watcher to evaluate the last rows */
-	/* Ids of our notes. The recorder counts its own from 1 on. */
-	FIRST_NOTE = 1 << 30
+	LAST_MS = 2000 /* for the watcher to evaluate the last rows */
 };
 #define SEGMENT_NS UINT64_C(500000000)
 #define FLUSH_NS   UINT64_C(200000000)
@@ -195,20 +193,21 @@ static void check_status(struct triggers *triggers, uint64_t now_ns, int wait_st
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-/* The reason becomes a note of the trace, so the file explains itself. */
-static void write_note(const struct triggers *triggers, struct trace_writer *writer,
-		       const struct trigger_firing *firing, unsigned int number)
+/* The reason becomes a row of the trace, so the file explains itself. */
+static void write_row(const struct triggers *triggers, struct trace_writer *writer,
+		      const struct trigger_firing *firing, unsigned int number)
 {
-	const struct shown text = describe(triggers, firing);
-	const struct event_collector row = {
-		.id = FIRST_NOTE + number,
-		.name_string = trace_writer_string(writer, "trigger", strlen("trigger")),
-		.state = COLLECTOR_AVAILABLE,
-		.reason_string = trace_writer_string(writer, text.text, strlen(text.text)),
-		.begin_ns = firing->end_ns,
+	const char *expression = triggers->options.exprs[firing->expr].text;
+	const struct event_trigger row = {
+		.id = number,
+		.expression_string = trace_writer_string(writer, expression, strlen(expression)),
+		.reason_string =
+			trace_writer_string(writer, firing->reason, strlen(firing->reason)),
+		.begin_ns = firing->begin_ns,
+		.end_ns = firing->end_ns,
 	};
 
-	trace_writer_entity(writer, EVENT_COLLECTOR, &row);
+	trace_writer_entity(writer, EVENT_TRIGGER, &row);
 }
 
 static unsigned int number_of_first(const struct triggers *triggers)
@@ -253,7 +252,7 @@ static void start_cut(struct triggers *triggers, struct trace_writer *writer, ui
 		report_failure(triggers);
 		return;
 	}
-	write_note(triggers, writer, firing, number);
+	write_row(triggers, writer, firing, number);
 	error = trace_cut_start(writer, now_ns, triggers->path, &cut, &triggers->cutting);
 	if (error && error != -EAGAIN)
 		report_failure(triggers);

@@ -29,6 +29,7 @@ static const struct schema schemas[] = {
 	{EVENT_COLLECTOR, &duet__collector_rows__descriptor},
 	{EVENT_CODE, &duet__code_rows__descriptor},
 	{EVENT_SERIES, &duet__series_rows__descriptor},
+	{EVENT_TRIGGER, &duet__trigger_rows__descriptor},
 	{EVENT_API, &duet__api_rows__descriptor},
 	{EVENT_LAUNCH, &duet__launch_rows__descriptor},
 	{EVENT_DEPENDENCY, &duet__dependency_rows__descriptor},
