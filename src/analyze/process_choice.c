@@ -162,6 +162,21 @@ static int choose(const struct model *model, const char *list, const char *what,
 	return error;
 }
 
+int model_choose_one(struct model *model, uint32_t process, struct process_choice **ret_choice)
+{
+	struct process_choice *choice = calloc(1, sizeof(*choice));
+
+	*ret_choice = NULL;
+	if (!choice || hash_map_put(&choice->ids, process, 1)) {
+		process_choice_free(choice);
+		return -ENOMEM;
+	}
+	*ret_choice = choice;
+	model->choice = choice;
+	model->has_item = has_item;
+	return 0;
+}
+
 int model_choose(struct model *model, const char *pids, const char *ranks,
 		 struct process_choice **ret_choice)
 {

@@ -25,6 +25,8 @@ struct process_choice {
  * the error chain. -ENOMEM. */
 int model_choose(struct model *model, const char *pids, const char *ranks,
 		 struct process_choice **ret_choice);
+/* The same for one process, by its id. -ENOMEM. */
+int model_choose_one(struct model *model, uint32_t process, struct process_choice **ret_choice);
 /* After the model. */
 void process_choice_free(struct process_choice *choice); /* NULL-safe */
 

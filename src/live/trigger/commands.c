@@ -66,12 +66,13 @@ static uint64_t match_kernel(struct trigger_set *set, const struct model *model,
 	return bits;
 }
 
-static void judge_kernel(struct trigger_set *set, const struct model *model, uint32_t kernel,
-			 uint64_t begin_ns, uint64_t end_ns)
+static void judge_kernel(struct trigger_set *set, const struct model *model,
+			 const struct in_flight *launch, uint64_t begin_ns, uint64_t end_ns)
 {
+	const uint32_t kernel = launch->kernel;
 	uint64_t bits = match_kernel(set, model, kernel);
 	char what[160];
-	const struct trigger_finding finding = {begin_ns, end_ns, what};
+	const struct trigger_finding finding = {begin_ns, end_ns, launch->process, what};
 
 	if (!bits)
 		return;
@@ -227,7 +228,7 @@ int commands_add_execution(struct trigger_set *set, const struct model *model,
 	if (set->uses[TRIGGER_IDLE] && is_timed && is_placed && queue && queue->device)
 		error = add_interval(set, queue->device, times);
 	if (launch && launch->kernel && is_timed && set->uses[TRIGGER_KERNEL])
-		judge_kernel(set, model, launch->kernel, times->begin_ns, times->end_ns);
+		judge_kernel(set, model, launch, times->begin_ns, times->end_ns);
 	if (launch && !error && set->uses[TRIGGER_IDLE])
 		error = note_order(commands, model, launch);
 	if (launch)
@@ -250,8 +251,7 @@ static void judge_orphans(struct trigger_set *set, const struct model *model)
 
 		if (launch) {
 			if (launch->kernel)
-				judge_kernel(set, model, launch->kernel, orphan.begin_ns,
-					     orphan.end_ns);
+				judge_kernel(set, model, launch, orphan.begin_ns, orphan.end_ns);
 			remove_launch(commands, launch);
 		} else if (++orphan.feeds < ORPHAN_FEEDS) {
 			commands->orphans[kept++] = orphan;
@@ -294,7 +294,7 @@ static void judge_gap(struct trigger_set *set, const struct model *model, uint32
 {
 	const struct event_device *row = model_entity(model, EVENT_DEVICE, device);
 	char what[160];
-	const struct trigger_finding finding = {begin_ns, end_ns, what};
+	const struct trigger_finding finding = {begin_ns, end_ns, 0, what};
 
 	snprintf(what, sizeof(what), "idle time of %.130s",
 		 row ? model_text(model, row->name_string, "a device") : "a device");

@@ -6,7 +6,7 @@
  * Gets:     durations and readings from the other files of a trigger set
  * Gives:    firings with a reason in words
  * Owns:     nothing that must be freed
- * Fails:    never; firings beyond MAX_FIRINGS are dropped
+ * Fails:    never; firings beyond MAX_FIRINGS are counted only
  * Why a finding can be too old: the search for a loop reads launches that are minutes old, and the
  *           recording no longer contains them
  */
@@ -42,19 +42,24 @@ uint64_t text_hash(const char *text)
 	return hash;
 }
 
-void firings_add(struct firings *firings, uint32_t expr, uint64_t begin_ns, uint64_t end_ns,
+void firings_add(struct firings *firings, uint32_t expr, const struct trigger_finding *finding,
 		 const char *format, ...)
 {
 	struct trigger_firing *firing;
 	va_list arguments;
 
-	if (firings->count == MAX_FIRINGS)
-		return;
 	if (firings->max_age_ns && firings->newest_ns != UINT64_MAX &&
-	    end_ns + firings->max_age_ns < firings->newest_ns)
+	    finding->end_ns + firings->max_age_ns < firings->newest_ns)
 		return;
+	if (firings->count == MAX_FIRINGS) {
+		firings->dropped++;
+		return;
+	}
 	firing = &firings->all[(firings->first + firings->count++) % MAX_FIRINGS];
-	*firing = (struct trigger_firing){.expr = expr, .begin_ns = begin_ns, .end_ns = end_ns};
+	*firing = (struct trigger_firing){.expr = expr,
+					  .process = finding->process,
+					  .begin_ns = finding->begin_ns,
+					  .end_ns = finding->end_ns};
 	va_start(arguments, format);
 	vsnprintf(firing->reason, sizeof(firing->reason), format, arguments);
 	va_end(arguments);
@@ -108,19 +113,20 @@ void firings_judge(struct firings *firings, const struct trigger_expr *exprs, ui
 
 	if (expr->limit == TRIGGER_LIMIT_TIME) {
 		if (trigger_compares(expr->comparison, duration, expr->number))
-			firings_add(firings, index, finding->begin_ns, finding->end_ns,
-				    "%.160s took %s", finding->what,
+			firings_add(firings, index, finding, "%.160s took %s", finding->what,
 				    format_duration(duration_ns).text);
 		return;
 	}
 	/* The statistic may be a little old. It is computed anew only for durations near the
 	 * limit. */
-	if (!find_statistic(baseline, expr, false, &statistic) ||
-	    duration < margin * expr->number * statistic ||
+	if (!find_statistic(baseline, expr, false, &statistic))
+		return;
+	firings->statistics |= UINT64_C(1) << index;
+	if (duration < margin * expr->number * statistic ||
 	    !find_statistic(baseline, expr, true, &statistic) ||
 	    !trigger_compares(expr->comparison, duration, expr->number * statistic))
 		return;
-	firings_add(firings, index, finding->begin_ns, finding->end_ns, "%.160s took %s (%s %s)",
-		    finding->what, format_duration(duration_ns).text, expr->statistic,
+	firings_add(firings, index, finding, "%.160s took %s (%s %s)", finding->what,
+		    format_duration(duration_ns).text, expr->statistic,
 		    format_duration((uint64_t)statistic).text);
 }

@@ -107,7 +107,7 @@ struct evaluation {
 	const struct model *model;
 };
 
-/* "iteration 12", with the process if there are several. */
+/* "iteration 12", counted from 0 as in the report, with the process if there are several. */
 static void describe(const struct evaluation *evaluation, const struct loop *loop, uint64_t number,
 		     char *ret_text, size_t size)
 {
@@ -132,12 +132,15 @@ static void judge_iteration(void *context, struct loop *loop,
 	const struct evaluation *evaluation = context;
 	struct trigger_set *set = evaluation->set;
 	char what[128] = "";
-	const struct trigger_finding finding = {iteration->begin_ns, iteration->end_ns, what};
+	const struct trigger_finding finding = {iteration->begin_ns, iteration->end_ns,
+						loop->process, what};
 
-	describe(evaluation, loop, iteration->number, what, sizeof(what));
+	describe(evaluation, loop, iteration->number - 1, what, sizeof(what));
 	for (uint32_t i = 0; i < set->count; i++)
-		if (set->exprs[i].subject == TRIGGER_ITERATION)
+		if (set->exprs[i].subject == TRIGGER_ITERATION) {
+			set->matched |= UINT64_C(1) << i;
 			firings_judge(&set->firings, set->exprs, i, &loop->baseline, &finding);
+		}
 	/* without memory there is no statistic, and no trigger that needs it */
 	(void)baseline_add(&loop->baseline, iteration->end_ns - iteration->begin_ns);
 }

@@ -34,6 +34,8 @@ enum {
 struct firings {
 	struct trigger_firing all[MAX_FIRINGS]; /* a ring */
 	size_t first, count;
+	uint64_t dropped;    /* were not kept */
+	uint64_t statistics; /* bit of each expression whose statistic had enough durations */
 	char problem[256], shown_problem[256]; /* the next one, and the one that was handed out */
 	uint64_t problems[MAX_PROBLEMS];       /* hashes: each problem is reported once */
 	size_t problems_count;
@@ -44,14 +46,15 @@ uint64_t text_hash(const char *text);
 /* A name with '#' for each number. */
 void name_without_numbers(const char *name, char *ret_name, size_t size);
 
-/* A measured duration, for the reason of a firing. */
+/* A measured duration or reading. */
 struct trigger_finding {
 	uint64_t begin_ns, end_ns;
+	uint32_t process; /* id; 0: none alone */
 	const char *what; /* "iteration 4711" */
 };
 
-__attribute__((format(printf, 5, 6))) void firings_add(struct firings *firings, uint32_t expr,
-						       uint64_t begin_ns, uint64_t end_ns,
+__attribute__((format(printf, 4, 5))) void firings_add(struct firings *firings, uint32_t expr,
+						       const struct trigger_finding *finding,
 						       const char *format, ...);
 __attribute__((format(printf, 2, 3))) void firings_add_problem(struct firings *firings,
 							       const char *format, ...);

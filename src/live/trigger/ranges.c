@@ -44,7 +44,7 @@ static void judge_range(struct trigger_set *set, uint32_t index, uint32_t proces
 {
 	const struct trigger_expr *expr = &set->exprs[index];
 	char what[160], pattern[TRIGGER_NAME];
-	const struct trigger_finding finding = {times->begin_ns, times->end_ns, what};
+	const struct trigger_finding finding = {times->begin_ns, times->end_ns, process, what};
 	struct trigger_baseline *baseline = NULL;
 
 	set->matched |= UINT64_C(1) << index;

@@ -104,6 +104,8 @@ static void fire(struct trigger_set *set, uint32_t index, const struct model *mo
 	const struct event_device *device = model_entity(model, EVENT_DEVICE, series->device);
 	const struct event_process *process = model_entity(model, EVENT_PROCESS, series->process);
 	const char *instance = model_text(model, series->instance_string, "");
+	const struct trigger_finding finding = {times->begin_ns, times->end_ns, series->process,
+						""};
 	struct unit_shown shown = unit_shown_of(model, series);
 	char owner[100] = "";
 
@@ -113,12 +115,10 @@ static void fire(struct trigger_set *set, uint32_t index, const struct model *mo
 	else if (process)
 		snprintf(owner, sizeof(owner), " (pid %u)", process->pid);
 	if (expr->subject == TRIGGER_THROTTLED)
-		firings_add(&set->firings, index, times->begin_ns, times->end_ns,
-			    "clocks%s were reduced: %.60s", owner,
+		firings_add(&set->firings, index, &finding, "clocks%s were reduced: %.60s", owner,
 			    *instance ? instance : "no reason known");
 	else
-		firings_add(&set->firings, index, times->begin_ns, times->end_ns,
-			    "%.60s%s%.40s%s was %.4g %s",
+		firings_add(&set->firings, index, &finding, "%.60s%s%.40s%s was %.4g %s",
 			    model_text(model, series->metric_string, "?"), *instance ? " " : "",
 			    instance, owner, convert(expr, model, series, row),
 			    expr->unit[0] ? expr->unit : shown.text);

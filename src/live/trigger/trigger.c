@@ -228,10 +228,20 @@ bool trigger_set_next(struct trigger_set *set, struct trigger_firing *ret_firing
 	return true;
 }
 
+uint64_t trigger_set_dropped(struct trigger_set *set)
+{
+	const uint64_t dropped = set->firings.dropped;
+
+	set->firings.dropped = 0;
+	return dropped;
+}
+
 /* At the end: names that the recording does not have. */
 static void find_unmatched(struct trigger_set *set)
 {
 	static const char *const missing[TRIGGER_SUBJECTS] = {
+		[TRIGGER_ITERATION] = "no loop of launches was found; name the iterations by "
+				      "ranges, or use a range in the expression",
 		[TRIGGER_RANGE] =
 			"no range of this name was recorded; duet report --by range lists "
 			"all",
@@ -252,6 +262,12 @@ static void find_unmatched(struct trigger_set *set)
 		if (missing[expr->subject] && !(set->matched & UINT64_C(1) << i))
 			firings_add_problem(&set->firings, "'%.100s': %s", expr->text,
 					    missing[expr->subject]);
+		else if (expr->limit == TRIGGER_LIMIT_MULTIPLE &&
+			 !(set->firings.statistics & UINT64_C(1) << i))
+			firings_add_problem(&set->firings,
+					    "'%.100s': never compared, because a %s needs %d "
+					    "durations before; a time needs none: '> 50 ms'",
+					    expr->text, expr->statistic, BASELINE_LEAST);
 	}
 }
 

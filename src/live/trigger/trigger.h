@@ -29,6 +29,7 @@ enum { TRIGGER_REASON = 240 };
 /* All times are CLOCK_MONOTONIC. */
 struct trigger_firing {
 	uint32_t expr;               /* index of the expression */
+	uint32_t process;            /* id in the recording; 0: none alone */
 	uint64_t begin_ns, end_ns;   /* the iteration, kernel, gap or reading */
 	char reason[TRIGGER_REASON]; /* "iteration 4711 took 31.2 ms (p99 9.8 ms)" */
 };
@@ -51,6 +52,10 @@ int trigger_set_feed(struct trigger_set *set, const struct model *model, uint64_
 
 /* Removes the oldest firing. False: there is none. */
 bool trigger_set_next(struct trigger_set *set, struct trigger_firing *ret_firing);
+
+/* Removes the number of firings that were not kept, because more came at once than the set holds.
+ */
+uint64_t trigger_set_dropped(struct trigger_set *set);
 
 /* Removes a problem that the user should know, such as a unit that a metric does not have. NULL:
  * there is none. Valid until the next call. */

@@ -88,10 +88,14 @@ static void put_command(const struct report *report, const struct event_trigger 
 	const double from = (double)(larger(row->begin_ns, begin_ns) - begin_ns) / 1e9;
 	const double to = (double)(larger(row->end_ns, begin_ns) - begin_ns) / 1e9;
 	const double more = (to - from) / 50;
-	char text[300];
+	const struct event_process *process =
+		model_entity(report->model, EVENT_PROCESS, row->process);
+	char text[400], pid[32] = "";
 
-	snprintf(text, sizeof(text), "duet report --from %.3f --to %.3f %.200s shows that time",
-		 fmax(0, floor((from - more) * 1000) / 1000), ceil((to + more) * 1000) / 1000,
+	if (process && report->analysis->processes_called > 1)
+		snprintf(pid, sizeof(pid), "--pid %u ", process->pid);
+	snprintf(text, sizeof(text), "duet report --from %.3f --to %.3f %s%.200s shows that time",
+		 fmax(0, floor((from - more) * 1000) / 1000), ceil((to + more) * 1000) / 1000, pid,
 		 report->path);
 	report_put_hint(report, text);
 }
@@ -105,14 +109,21 @@ static int put_window(const struct report *report, const struct event_trigger *r
 						 .has_to = true,
 						 .to_ns = row->end_ns - begin_ns};
 	struct report part = *report;
-	struct analysis *analysis;
-	int error = analysis_new(report->model, &options, &analysis);
+	struct process_choice *choice = NULL;
+	struct model model = *report->model;
+	struct analysis *analysis = NULL;
+	int error = 0;
 
-	if (error)
-		return error;
+	if (row->process && !model.choice)
+		error = model_choose_one(&model, row->process, &choice);
+	part.model = &model;
+	if (!error)
+		error = analysis_new(&model, &options, &analysis);
 	part.analysis = analysis;
-	error = put_account(&part);
+	if (!error)
+		error = put_account(&part);
 	analysis_free(analysis);
+	process_choice_free(choice);
 	if (!error)
 		put_command(report, row);
 	return error;
@@ -160,6 +171,7 @@ void report_write_triggers(const struct report *report, struct json_writer *json
 {
 	const struct event_trigger *rows;
 	const size_t count = model_entities(report->model, EVENT_TRIGGER, &rows);
+	const struct event_process *process;
 
 	if (!count)
 		return;
@@ -172,6 +184,9 @@ void report_write_triggers(const struct report *report, struct json_writer *json
 			       model_text(report->model, rows[i].reason_string, ""));
 		json_pair_u64(json, "begin_ns", rows[i].begin_ns);
 		json_pair_u64(json, "end_ns", rows[i].end_ns);
+		process = model_entity(report->model, EVENT_PROCESS, rows[i].process);
+		if (process)
+			json_pair_u64(json, "pid", process->pid);
 		json_object_end(json);
 	}
 	json_array_end(json);
