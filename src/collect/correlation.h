@@ -32,7 +32,7 @@ static inline uint64_t correlation_of_taken_over(uint64_t number, uint32_t taken
 	       (uint64_t)(taken_over >> 6 & 0x7f) << 48;
 }
 
-/* What is beside the guest's own number, in CORRELATION_ORIGIN_BITS. */
+/* The part beside the guest's own number, in CORRELATION_ORIGIN_BITS. */
 enum { CORRELATION_ORIGIN_BITS = 15 };
 static inline uint32_t correlation_origin(uint64_t correlation)
 {

@@ -70,8 +70,7 @@ struct recording {
 	char *const *command; /* borrowed; the program to record; NULL: none */
 	/* Borrowed; "NAME=VALUE" in its environment that no other recording has; NULL: none. */
 	const char *mark;
-	uint32_t guest_clock;      /* clock domain of the times in guests' records */
-	uint32_t yardstick_string; /* name of the ranges that --overhead-range counts; 0: none */
+	uint32_t guest_clock; /* clock domain of the times in guests' records */
 	uint32_t host;
 	/* The last id of each kind of entity. */
 	uint32_t last_process, last_thread, last_device, last_context, last_queue, last_clock,

@@ -127,7 +127,7 @@ with t.case("few launches: nothing is left out, and the cost is duet's own time"
     t.true("by duet's own time" in text(run([DUET, "report", output]).stdout), "the report says so")
 
 def ranges(name, launches=50):
-    """Records paced with ranges "step" of so many launches; the process's cost, the report and the rows."""
+    """Records paced with ranges "step" of this number of launches; the process's cost, the report and the rows."""
     output = t.path("ranges.duet")
     recorded = t.record([program("paced"), "1000000", "0", "1", "300", str(launches)], output,
                         ["--collect", "opencl,ranges", "--max-overhead", "100%", "--overhead-range", name])

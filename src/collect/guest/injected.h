@@ -106,9 +106,10 @@ struct guest_left_out {
 struct injected_process {
 	struct event_process row;
 	uint32_t references;
-	uint32_t attachments; /* number so far, of all its guests */
-	uint64_t yardsticks;  /* completed ranges whose name is recording.yardstick_string */
-	bool has_python_note; /* the note on an unknown version of Python is written */
+	uint32_t attachments;      /* number so far, of all its guests */
+	uint32_t yardstick_string; /* name of the ranges that --overhead-range counts; 0: none */
+	uint64_t yardsticks;       /* completed ranges of this name */
+	bool has_python_note;      /* the note on an unknown version of Python is written */
 };
 
 /* Writes one sentence of advice for a refusal. result: the return value of the vendor's `function`;

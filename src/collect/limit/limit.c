@@ -53,7 +53,8 @@ enum {
 /* The guest's own time is used at once only if it is above this part of the limit: a thread that
  * would wait for its device anyway is not slowed down by it, and windows may soon show that. */
 #define QUICK_SHARE 2
-/* A margin for what duet's own time does not contain: it evicts the program's data from caches. */
+/* A margin for a cost that duet's own time does not contain: it evicts the program's data from
+ * caches. */
 #define OWN_FACTOR  1.25
 /* The same if it is not known how long the program waited for a processor: 1.8 covers a program
  * that gets 55 % of one. */

@@ -78,6 +78,9 @@ void session_begin_limit(struct session *session, struct attached *attached)
 		.seed = (uint32_t)now_ns,
 	};
 
+	if (options->overhead_range)
+		injected->process->yardstick_string =
+			recording_string(&session->recording, options->overhead_range);
 	for (size_t i = 0; i < collectors_count && !way; i++)
 		if (collectors[i]->name == injected->kind.collector)
 			way = collectors[i]->way;

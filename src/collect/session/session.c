@@ -393,9 +393,6 @@ static int open_session(struct session *session)
 		error = recording_init(&session->recording, session->writer);
 	session->recording_open = error == 0;
 	session->recording.command = options->command;
-	if (!error && options->overhead_range)
-		session->recording.yardstick_string =
-			recording_string(&session->recording, options->overhead_range);
 	session->recording.is_unverified = collectors_is_unverified;
 	session->recording.on_warning = options->on_warning;
 	session->recording.on_hint = options->on_hint;

@@ -345,7 +345,7 @@ static inline void hsa_slot_set_parts(struct hsa_slot *slot, uint32_t hardware_q
 	slot->detail |= RECORD_PART_TRANSFER;
 }
 
-/* The stack of the call, captured once. kernel: what it launches; 0: not known. */
+/* The stack of the call, captured once. kernel: the one that it launches; 0: not known. */
 static inline uint32_t hsa_caller_stack(struct guest_thread *thread, struct hsa_caller *caller,
 					uint64_t kernel)
 {

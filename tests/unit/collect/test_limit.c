@@ -301,7 +301,7 @@ TEST(waits_count_by_launches)
 	CHECK(!limit_waits_wants(&waits, 3, 0, 5)); /* a ring without a thread */
 	CHECK(!limit_waits_wants(&waits, 3, 77, 0));
 	CHECK(limit_waits_wants(&waits, 3, 77, 1));
-	/* The first look at a thread only tells what it waited before. */
+	/* The first look at a thread only gives its earlier waits. */
 	CHECK_EQUAL(limit_waits_add(&waits, 3, 77, 100, 500 * ms, 1000 * ms), 0);
 	CHECK_EQUAL(limit_waits_add(&waits, 0, 78, 10, 900 * ms, 1000 * ms), 0);
 	limit_waits_end(&waits, 1000 * ms);
@@ -323,7 +323,7 @@ TEST(waits_count_by_launches)
 	limit_waits_end(&waits, 1100 * ms);
 	CHECK_EQUAL(waits.known_ns, 60 * ms);
 	CHECK_EQUAL(waits.known_waited_ns, 11 * ms);
-	/* Another thread has the ring: what it waited before does not count. */
+	/* Another thread has the ring: its earlier waits do not count. */
 	CHECK_EQUAL(limit_waits_add(&waits, 3, 79, 600, 800 * ms, 1110 * ms), 0);
 	limit_waits_end(&waits, 1110 * ms);
 	CHECK_EQUAL(waits.known_ns, 60 * ms);
