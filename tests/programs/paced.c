@@ -8,8 +8,8 @@
  * tenth of 3 bytes in write_seldom. PER_SECOND 0: as fast as possible. It waits for the queue after
  * every 1024th write. WORK: rounds of arithmetic before each launch, whose time does not depend on
  * the launches. RANGE: number of launches of a thread in a range "step" of NVTX. Prints the number
- *of launched commands, as counts.c does, and "elapsed NS" and "cpu NS" of the first thread's
- *launches.
+ * of launched commands, as counts.c does, and "elapsed NS" and "cpu NS" of the first thread's
+ * launches.
  */
 #include <pthread.h>
 

@@ -45,8 +45,8 @@
 #define UPDATE_BYTES ((uint64_t)16 << 20)
 /* Interval of questions whether processes are still wanted. */
 #define WANT_NS      UINT64_C(1000000000)
-/* A command that was launched before a pause may end so much later: as long as a guest that leaves
- * has for its last answers. */
+/* A command that was launched before a pause may end this much later. A guest that leaves has the
+ * same time for its last answers. */
 #define LAST_NS      UINT64_C(500000000)
 
 enum { EARLIER_MAX = 1 << 20 };

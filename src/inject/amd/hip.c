@@ -231,7 +231,7 @@ static void leave_call(struct hip_call **place)
 		end_call(*place, HIP_SUCCESS);
 }
 
-/* Starts a call; NULL: it is not recorded. place: where it returns to. */
+/* Starts a call; NULL: it is not recorded. place: its return address. */
 static struct hip_call *begin_call(const void *frame, uint32_t function, const void *place)
 {
 	struct hip_call *call = &running;
