@@ -17,6 +17,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -30,6 +31,7 @@
 #include "agent/recorder.h"
 #include "agent/spool.h"
 #include "agent/status.h"
+#include "agent/watch.h"
 #include "base/array.h"
 #include "base/clock_ns.h"
 #include "base/error.h"
@@ -39,11 +41,13 @@
 
 enum {
 	GRACE_S = 20,       /* for a child that was asked to end */
-	SILENT_S = 30,      /* a recorder without a beat for this time hangs */
-	START_S = 300,      /* the same before its first beat: it may copy a ring that was left */
-	RECYCLE_S = 60,     /* least time between two replacements for memory */
 	RECENT_SECONDS = 60 /* interval of the recent CPU time */
 };
+
+/* The recorder is replaced when its file is this long; a file system may end at 16 TiB. */
+#define MAX_FILE_END  (UINT64_C(1) << 40)
+/* Another limit, in bytes, for tests. */
+#define FILE_END_NAME "DUET_AGENT_FILE_END"
 
 /* Processes of the agent. Rows of further services go here: each is started again when it ends. */
 enum agent_service { SERVICE_RECORDER, SERVICE_METRICS, SERVICES };
@@ -58,7 +62,10 @@ struct agent {
 	sigset_t mask;                       /* before */
 	struct agent_child children[SERVICES];
 	bool ends, is_announced;
-	uint64_t next_second_ns, recycled_ns;
+	uint64_t next_second_ns;
+	uint64_t replaced_ns[SERVICES]; /* for a limit */
+	uint64_t max_file_end;
+	uint64_t hung_ns[SERVICES]; /* start of the child that was killed because it hangs */
 	/* CPU time a minute ago, in a ring of seconds. */
 	uint64_t cpu_ns[RECENT_SECONDS];
 	uint64_t seconds;
@@ -123,6 +130,7 @@ static void start_due(struct agent *agent, uint64_t now_ns)
 		}
 	}
 	STATUS_SET(agent->status->recorder_pid, agent->children[SERVICE_RECORDER].pid);
+	STATUS_SET(agent->status->metrics_pid, agent->children[SERVICE_METRICS].pid);
 }
 
 /* The newest error of a recorder says why it ended. */
@@ -165,6 +173,8 @@ static void reap_children(struct agent *agent, uint64_t now_ns)
 			continue;
 		if (i == SERVICE_RECORDER)
 			STATUS_ADD(agent->status->recorder_restarts, 1);
+		else
+			STATUS_ADD(agent->status->metrics_restarts, 1);
 		describe_end(child, status, text, sizeof(text));
 		complain(agent, text);
 	}
@@ -198,64 +208,100 @@ static void measure_cpu(struct agent *agent)
 	STATUS_SET(status->cpu_ns, cpu_ns);
 }
 
-/* Tables of names and stacks only grow, so a recorder that has reached the limit is replaced. */
-static void limit_memory(struct agent *agent, uint64_t private_bytes, uint64_t now_ns)
+static void measure_memory(struct agent *agent, uint64_t ret_private[SERVICES])
 {
-	const uint64_t limit = agent->setup->settings.max_memory_bytes;
-	struct agent_child *recorder = &agent->children[SERVICE_RECORDER];
-
-	if (!limit || private_bytes <= limit || recorder->kill_ns ||
-	    (now_ns - agent->recycled_ns < RECYCLE_S * SECOND_NS && private_bytes <= 2 * limit))
-		return;
-	agent->recycled_ns = now_ns;
-	STATUS_ADD(agent->status->recorder_recycles, 1);
-	agent_child_end(recorder, now_ns, GRACE_S * SECOND_NS);
-}
-
-static void measure_memory(struct agent *agent, uint64_t now_ns)
-{
-	uint64_t resident, private, all_resident, all_private, recorder = 0;
+	uint64_t resident, private, all_resident, all_private;
 
 	agent_memory(getpid(), &all_resident, &all_private);
 	for (int i = 0; i < SERVICES; i++) {
+		ret_private[i] = 0;
 		if (!agent->children[i].pid)
 			continue;
 		agent_memory(agent->children[i].pid, &resident, &private);
 		all_resident += resident;
 		all_private += private;
-		if (i == SERVICE_RECORDER)
-			recorder = private;
+		ret_private[i] = private;
 	}
 	STATUS_SET(agent->status->resident_bytes, all_resident);
 	STATUS_SET(agent->status->private_bytes, all_private);
 	if (all_resident > agent->status->max_resident_bytes)
 		STATUS_SET(agent->status->max_resident_bytes, all_resident);
-	limit_memory(agent, recorder, now_ns);
 }
 
-static bool is_silent(const struct agent *agent, uint64_t now_ns)
+static struct agent_vitals read_vitals(const struct agent *agent, enum agent_service service,
+				       uint64_t private_bytes)
 {
-	const struct agent_child *recorder = &agent->children[SERVICE_RECORDER];
-	const uint64_t beat_ns = STATUS_GET(agent->status->beat_ns);
-	const uint64_t since_ns = beat_ns > recorder->started_ns ? beat_ns : recorder->started_ns;
-	const uint64_t limit_s = STATUS_GET(agent->status->is_ready) ? SILENT_S : START_S;
+	const struct agent_status *status = agent->status;
+	struct agent_vitals vitals = {.private_bytes = private_bytes};
 
-	return recorder->pid && now_ns > since_ns && now_ns - since_ns > limit_s * SECOND_NS;
-}
-
-/* Without a beat systemd gets no message either, in case that a new recorder hangs too. */
-static void watch_recorder(struct agent *agent, uint64_t now_ns)
-{
-	struct agent_child *recorder = &agent->children[SERVICE_RECORDER];
-
-	if (!is_silent(agent, now_ns)) {
-		notify_send("WATCHDOG=1");
-		return;
+	if (service == SERVICE_RECORDER) {
+		vitals.beat_ns = STATUS_GET(status->beat_ns);
+		vitals.is_ready = STATUS_GET(status->is_ready);
+		vitals.file_end = STATUS_GET(status->spool_state.ring_end);
+	} else {
+		vitals.beat_ns = STATUS_GET(status->metrics_beat_ns);
+		vitals.is_ready = vitals.beat_ns > agent->children[service].started_ns;
 	}
-	complain(agent,
-		 "recorder: did not answer for 30 s, or for 300 s at its start, and is killed; a "
-		 "new one starts");
-	kill(recorder->pid, SIGKILL);
+	/* A recorder that has just started has not measured its own file yet. */
+	if (!vitals.is_ready)
+		vitals.file_end = 0;
+	return vitals;
+}
+
+static void count_verdict(struct agent_status *status, enum agent_service service,
+			  enum agent_verdict verdict)
+{
+	uint64_t *const counts[SERVICES][AGENT_VERDICTS] = {
+		[SERVICE_RECORDER] = {[CHILD_HANGS] = &status->recorder_hangs,
+				      [CHILD_IS_LARGE] = &status->recorder_recycles,
+				      [CHILD_FILE_IS_LARGE] = &status->recorder_turns},
+		[SERVICE_METRICS] = {[CHILD_HANGS] = &status->metrics_hangs,
+				     [CHILD_IS_LARGE] = &status->metrics_recycles}};
+	uint64_t *count = counts[service][verdict];
+
+	if (count)
+		STATUS_ADD(*count, 1);
+}
+
+/* Tables of names and stacks only grow, so a child that has reached its limit is replaced. */
+static enum agent_verdict watch_child(struct agent *agent, enum agent_service service,
+				      uint64_t private_bytes, uint64_t now_ns)
+{
+	const struct agent_limits limits = {
+		.memory_bytes = agent->setup->settings.max_memory_bytes,
+		.file_end = service == SERVICE_RECORDER ? agent->max_file_end : 0};
+	const struct agent_vitals vitals = read_vitals(agent, service, private_bytes);
+	struct agent_child *child = &agent->children[service];
+	const enum agent_verdict verdict =
+		agent_watch_judge(child, &vitals, &limits, now_ns, &agent->replaced_ns[service]);
+	char text[AGENT_ERROR_TEXT];
+
+	/* The kernel may let a killed process wait for a disk. */
+	if (verdict == CHILD_HANGS && agent->hung_ns[service] == child->started_ns)
+		return verdict;
+	count_verdict(agent->status, service, verdict);
+	if (verdict == CHILD_HANGS) {
+		agent->hung_ns[service] = child->started_ns;
+		snprintf(text, sizeof(text),
+			 "%s: did not answer for 30 s, or for 300 s at its start, and is killed; a "
+			 "new one starts",
+			 child->name);
+		complain(agent, text);
+		kill(child->pid, SIGKILL);
+	} else if (verdict != CHILD_IS_WELL) {
+		agent_child_end(child, now_ns, GRACE_S * SECOND_NS);
+	}
+	return verdict;
+}
+
+/* Without a beat of the recorder systemd gets no message either, in case that a new recorder hangs
+ * too. */
+static void watch_children(struct agent *agent, const uint64_t private[SERVICES], uint64_t now_ns)
+{
+	for (int i = 0; i < SERVICES; i++)
+		if (watch_child(agent, (enum agent_service)i, private[i], now_ns) != CHILD_HANGS &&
+		    i == SERVICE_RECORDER)
+			notify_send("WATCHDOG=1");
 }
 
 static void announce(struct agent *agent)
@@ -268,12 +314,14 @@ static void announce(struct agent *agent)
 
 static void do_each_second(struct agent *agent, uint64_t now_ns)
 {
+	uint64_t private[SERVICES];
+
 	agent->next_second_ns = now_ns + SECOND_NS;
 	for (int i = 0; i < SERVICES; i++)
 		agent_child_look(&agent->children[i], now_ns);
 	measure_cpu(agent);
-	measure_memory(agent, now_ns);
-	watch_recorder(agent, now_ns);
+	measure_memory(agent, private);
+	watch_children(agent, private, now_ns);
 	STATUS_SET(agent->status->now_boot_ns, (uint64_t)spool_now_ns());
 }
 
@@ -419,7 +467,12 @@ static int open_status(struct agent *agent)
 
 int agent_run(const struct agent_options *options)
 {
-	struct agent agent = {.options = options, .signal_fd = -1, .status_fd = -1};
+	const char *file_end = getenv(FILE_END_NAME);
+	struct agent agent = {.options = options,
+			      .signal_fd = -1,
+			      .status_fd = -1,
+			      .max_file_end =
+				      file_end ? strtoull(file_end, NULL, 10) : MAX_FILE_END};
 	int error = options->load(options->context, &agent.setup);
 
 	if (error)

@@ -31,7 +31,7 @@ bool metrics_is_wanted(const struct agent_setup *setup)
 }
 
 struct metrics_context {
-	const struct agent_status *status;
+	struct agent_status *status; /* it writes metrics_beat_ns only */
 	const struct metrics_hooks *hooks;
 };
 
@@ -55,7 +55,8 @@ static bool read_spool(void *context, struct endpoints_spool *ret_spool)
 					      .dropped = STATUS_GET(state->dropped),
 					      .dropped_bytes = STATUS_GET(state->dropped_bytes),
 					      .skipped = STATUS_GET(state->skipped),
-					      .skipped_ns = STATUS_GET(state->skipped_ns)};
+					      .skipped_ns = STATUS_GET(state->skipped_ns),
+					      .start_ns = STATUS_GET(state->start_real_ns)};
 	return true;
 }
 
@@ -68,6 +69,13 @@ static pid_t read_recorder_pid(void *context)
 static uint64_t read_beat(void *context)
 {
 	return STATUS_GET(((const struct metrics_context *)context)->status->beat_ns);
+}
+
+static void on_round(void *context, uint64_t now_ns)
+{
+	struct agent_status *status = ((const struct metrics_context *)context)->status;
+
+	STATUS_SET(status->metrics_beat_ns, now_ns);
 }
 
 static int enter_user(const struct agent_settings *settings)
@@ -84,7 +92,7 @@ static int enter_user(const struct agent_settings *settings)
 	return error;
 }
 
-int metrics_run(const struct agent_setup *setup, const struct agent_status *status,
+int metrics_run(const struct agent_setup *setup, struct agent_status *status,
 		const struct metrics_hooks *hooks)
 {
 	struct metrics_context context = {status, hooks};
@@ -93,6 +101,7 @@ int metrics_run(const struct agent_setup *setup, const struct agent_status *stat
 						  .read_recorder_pid = read_recorder_pid,
 						  .read_beat = read_beat,
 						  .read_spool = read_spool,
+						  .on_round = on_round,
 						  .on_message = on_message,
 						  .context = &context};
 	char path[AGENT_PATH_TEXT + sizeof("/" SPOOL_RING)];

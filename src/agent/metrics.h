@@ -21,5 +21,5 @@ bool metrics_is_wanted(const struct agent_setup *setup);
 #define METRICS_SEGMENT_NS UINT64_C(1000000000)
 
 /* Runs until SIGTERM. Returns the exit status of the process. */
-int metrics_run(const struct agent_setup *setup, const struct agent_status *status,
+int metrics_run(const struct agent_setup *setup, struct agent_status *status,
 		const struct metrics_hooks *hooks);

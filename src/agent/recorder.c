@@ -50,6 +50,7 @@ struct recorder {
 	struct agent_user user;
 	bool has_entered;              /* has become the user */
 	char *ring;                    /* owned; path */
+	bool is_saving_left;           /* the ring is that of a killed recorder */
 	struct trace_cutting *cutting; /* owned; a segment is being copied */
 	struct trace_cut next;         /* start of the next cut */
 	uint64_t not_before_ns;        /* a failed cut is tried again then */
@@ -84,7 +85,9 @@ static void show_spool(struct recorder *recorder)
 						.salvaged = counts->salvaged,
 						.killed = counts->killed,
 						.killed_ns = counts->killed_ns,
-						.rows_lost = counts->rows_lost};
+						.rows_lost = counts->rows_lost,
+						.ring_end = spool_ring_end(spool),
+						.start_real_ns = spool->start_real_ns};
 
 	recorder->status->spool_state = state;
 }
@@ -98,8 +101,8 @@ static void count_rows(struct recorder *recorder, const struct trace_writer_stat
 
 /* ---- a ring that was left -------------------------------------------------------------------- */
 
-/* is_copied: into a new file; otherwise the ring itself becomes the file, which needs no disk space
- * but has the ring's size with a hole. */
+/* is_copied: into a new file; otherwise the ring itself is made to become the file, which needs no
+ * disk space but has the ring's size with a hole. */
 static int save_ring(struct recorder *recorder, uint64_t cut_ns, const char *path, bool is_copied)
 {
 	struct trace_tail *tail = NULL;
@@ -115,8 +118,6 @@ static int save_ring(struct recorder *recorder, uint64_t cut_ns, const char *pat
 		error = out < 0 ? -errno : trace_tail_copy(tail, cut_ns, out, &bytes);
 	if (!error && !is_copied)
 		error = trace_tail_trim(tail, cut_ns);
-	if (!error && !is_copied && rename(recorder->ring, path))
-		error = -errno;
 	if (tail)
 		trace_tail_free(tail);
 	return error && error != -ENODATA ? error_set(error, "'%s': save its last segments: %s",
@@ -131,7 +132,11 @@ static int add_ring(struct recorder *recorder, uint64_t cut_ns, bool is_copied)
 	int error = path ? save_ring(recorder, cut_ns, path, is_copied)
 			 : error_set(-ENOMEM, "spool: out of memory");
 
-	return error ? error : spool_commit(recorder->spool);
+	return error ? error
+		     : spool_commit(recorder->spool,
+				    &(struct spool_content){.cut_ns = SPOOL_ALL_CUT,
+							    .is_salvaged = recorder->is_saving_left,
+							    .is_ring = !is_copied});
 }
 
 /* Makes a file of what the ring has and no file yet. The newest recording is worth more than the
@@ -155,7 +160,7 @@ static void save_rest(struct recorder *recorder, uint64_t cut_ns)
 	}
 	if (error && error != -ENODATA) {
 		spool_retry(recorder->spool, error);
-		spool_skip(recorder->spool, 0);
+		spool_skip(recorder->spool, 0, SPOOL_ALL_CUT);
 		note_error(recorder);
 	}
 	unlink(recorder->ring);
@@ -163,16 +168,13 @@ static void save_rest(struct recorder *recorder, uint64_t cut_ns)
 
 static void save_left_ring(struct recorder *recorder)
 {
-	const uint64_t killed = recorder->spool->counts.killed;
-	const uint64_t cut_ns = spool_count_killed(recorder->spool);
-
-	if (recorder->spool->counts.killed != killed) {
-		recorder->spool->counts.salvaged++;
-		save_rest(recorder, cut_ns);
-	} else {
+	recorder->is_saving_left = spool_count_killed(recorder->spool);
+	if (recorder->is_saving_left)
+		save_rest(recorder, recorder->spool->cut_ns);
+	else
 		unlink(recorder->ring);
-	}
-	recorder->spool->cut_ns = 0;
+	recorder->is_saving_left = false;
+	spool_note_ring(recorder->spool);
 }
 
 /* ---- cuts ------------------------------------------------------------------------------------ */
@@ -227,7 +229,7 @@ static void fail_cut(struct recorder *recorder, int error, uint64_t now_ns, uint
 	recorder->not_before_ns = now_ns + recorder->settings->segment_ns / 8;
 	if (now_ns - recorder->next.from_ns < AGENT_RING_SEGMENTS * recorder->settings->segment_ns)
 		return;
-	spool_skip(recorder->spool, now_ns - recorder->next.from_ns);
+	spool_skip(recorder->spool, now_ns - recorder->next.from_ns, now_ns);
 	begin_segment(recorder, NULL, now_ns, bytes);
 }
 
@@ -253,9 +255,10 @@ static void continue_cut(struct recorder *recorder, uint64_t now_ns, uint64_t by
 	recorder->cutting = NULL;
 	/* the ring was full, and dropped segments before this cut began */
 	if (result > 0 && cut.from_ns > recorder->next.from_ns)
-		spool_skip(recorder->spool, cut.from_ns - recorder->next.from_ns);
+		spool_skip(recorder->spool, cut.from_ns - recorder->next.from_ns, cut.from_ns);
 	if (result > 0)
-		result = spool_commit(recorder->spool);
+		result =
+			spool_commit(recorder->spool, &(struct spool_content){.cut_ns = cut.to_ns});
 	if (result)
 		fail_cut(recorder, result, now_ns, bytes);
 	else

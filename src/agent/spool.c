@@ -9,7 +9,10 @@
  * Fails:    -errno with the error chain; a full disk costs the oldest files, then the new one
  * Why:      ages are measured by CLOCK_BOOTTIME and kept in a file, because a step of the machine's
  *           clock must not make young files old. After a reboot a file has the age that it had when
- *           the agent last looked
+ *           the agent last looked.
+ *           Counts are exact after kill -9 at any moment. The state file names an event before it
+ *           happens (its intent) and counts it afterwards; the folder shows what has happened
+ *           between. A file without a count was added, a count without a file was dropped
  */
 #include "agent/spool.h"
 
@@ -37,7 +40,7 @@
 #define ENDING      ".duet"
 #define PART        ".part"
 
-enum { MAX_STATE_BYTES = 16 << 20, BLOCK_BYTES = 512, LOCK_LOOK_NS = 50000000 };
+enum { MAX_STATE_BYTES = 16 << 20, BLOCK_BYTES = 512, LOCK_LOOK_NS = 50000000, BEAT_BYTES = 128 };
 
 int64_t spool_now_ns(void)
 {
@@ -154,6 +157,16 @@ static uint64_t *count_at(struct spool *spool, size_t index)
 	return (uint64_t *)((char *)&spool->counts + count_names[index].offset);
 }
 
+/* State while the state file is read. */
+struct state_reading {
+	struct spool *spool;
+	int64_t shift_ns; /* from the boot of the file to this one */
+	uint64_t next;    /* sequence after the newest file that is counted */
+	bool is_same_boot;
+	char cut_boot[40]; /* boot of cut_ns */
+	uint64_t cut_ns;
+};
+
 static bool apply_count(struct spool *spool, const char *line)
 {
 	char name[32];
@@ -167,51 +180,118 @@ static bool apply_count(struct spool *spool, const char *line)
 	return true;
 }
 
-static void apply_state_line(struct spool *spool, const char *line, int64_t shift_ns)
+/* A file that is not in the folder any more was dropped after the state was written. */
+static void apply_file(struct state_reading *reading, const char *line)
 {
+	struct spool *spool = reading->spool;
 	struct spool_file *file;
-	uint64_t sequence;
+	uint64_t sequence, bytes = 0;
 	int64_t born_ns;
 
-	if (apply_count(spool, line))
-		return;
-	if (sscanf(line, "next %" SCNu64, &sequence) == 1) {
-		if (sequence > spool->next_sequence)
-			spool->next_sequence = sequence;
-		return;
-	}
-	if (sscanf(line, "file %" SCNu64 " %" SCNd64, &sequence, &born_ns) != 2)
+	if (sscanf(line, "file %" SCNu64 " %" SCNd64 " %" SCNu64, &sequence, &born_ns, &bytes) < 2)
 		return;
 	file = find_file(spool, sequence);
-	if (file && born_ns + shift_ns <= file->born_ns)
-		file->born_ns = born_ns + shift_ns;
+	if (!file) {
+		spool->counts.dropped++;
+		spool->counts.dropped_bytes += bytes;
+		spool->counts.dropped_full += sequence == spool->intent.full;
+	} else if (born_ns + reading->shift_ns <= file->born_ns) {
+		file->born_ns = born_ns + reading->shift_ns;
+	}
+}
+
+static void apply_state_line(struct state_reading *reading, const char *line)
+{
+	struct spool *spool = reading->spool;
+	struct spool_intent *intent = &spool->intent;
+	int is_salvaged = 0;
+
+	if (reading->is_same_boot && sscanf(line, "alive %" SCNd64, &spool->last_beat_ns) == 1)
+		return;
+	if (apply_count(spool, line) || sscanf(line, "next %" SCNu64, &reading->next) == 1 ||
+	    sscanf(line, "since %" SCNu64, &spool->start_real_ns) == 1 ||
+	    sscanf(line, "full %" SCNu64, &intent->full) == 1 ||
+	    sscanf(line, "cut %39s %" SCNu64, reading->cut_boot, &reading->cut_ns) == 2)
+		return;
+	if (sscanf(line, "adding %" SCNu64 " %" SCNu64 " %d", &intent->added, &intent->cut_ns,
+		   &is_salvaged) == 3)
+		intent->is_salvaged = is_salvaged != 0;
+	else
+		apply_file(reading, line);
+}
+
+/* Files that got their names after the state was written. */
+static void count_added(struct state_reading *reading)
+{
+	struct spool *spool = reading->spool;
+	const struct spool_intent *intent = &spool->intent;
+
+	for (size_t i = 0; i < spool->files_count; i++)
+		if (spool->files[i].sequence >= reading->next) {
+			spool->counts.added++;
+			spool->counts.added_bytes += spool->files[i].bytes;
+		}
+	if (reading->next > spool->next_sequence)
+		spool->next_sequence = reading->next;
+	spool->cut_ns = reading->cut_ns;
+	snprintf(spool->cut_boot, sizeof(spool->cut_boot), "%s", reading->cut_boot);
+	if (!intent->added || intent->added < reading->next || !find_file(spool, intent->added))
+		return;
+	spool->cut_ns = intent->cut_ns;
+	spool->counts.salvaged += intent->is_salvaged;
+}
+
+static uint64_t real_now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
 /* A state of another boot: ages go on from the time at which it was written. */
 static void read_state(struct spool *spool)
 {
 	auto_free char *path = path_in(spool, SPOOL_STATE), *text = NULL;
+	struct state_reading reading = {.spool = spool, .next = UINT64_MAX};
 	char boot[sizeof(spool->boot)] = "";
-	int64_t now_ns = 0, shift_ns = 0;
+	int64_t now_ns = 0;
 	char *next;
 
 	if (!path || read_file(path, MAX_STATE_BYTES, &text, NULL)) {
 		error_clear();
+		/* Files of a lost state keep their counts as files of the folder. */
+		spool->start_real_ns = real_now_ns();
 		return;
 	}
 	if (sscanf(text, "boot %39s\nnow %" SCNd64, boot, &now_ns) != 2)
 		return;
 	if (strcmp(boot, spool->boot) != 0)
-		shift_ns = spool_now_ns() - now_ns;
+		reading.shift_ns = spool_now_ns() - now_ns;
+	else
+		reading.is_same_boot = true;
 	for (char *line = text; line && *line; line = next) {
 		next = strchr(line, '\n');
 		if (next)
 			*next++ = '\0';
-		apply_state_line(spool, line, shift_ns);
+		apply_state_line(&reading, line);
 	}
+	if (reading.next == UINT64_MAX)
+		reading.next = spool->next_sequence;
+	count_added(&reading);
+	spool->intent = (struct spool_intent){.added = 0};
 }
 
-/* Without it, ages and the sequence of an empty folder begin anew; nothing else is lost. */
+static void append_intent(const struct spool_intent *intent, struct string_builder *text)
+{
+	if (intent->added)
+		string_builder_appendf(text, "adding %" PRIu64 " %" PRIu64 " %d\n", intent->added,
+				       intent->cut_ns, intent->is_salvaged);
+	if (intent->full)
+		string_builder_appendf(text, "full %" PRIu64 "\n", intent->full);
+}
+
+/* Without it, ages, counts and the sequence of an empty folder begin anew; nothing else is lost. */
 static void write_state(struct spool *spool)
 {
 	struct string_builder text = {0};
@@ -223,12 +303,19 @@ static void write_state(struct spool *spool)
 		return;
 	string_builder_appendf(&text, "boot %s\nnow %" PRId64 "\nnext %" PRIu64 "\n", spool->boot,
 			       spool_now_ns(), spool->next_sequence);
+	string_builder_appendf(&text, "since %" PRIu64 "\nalive %" PRId64 "\n",
+			       spool->start_real_ns, spool->last_beat_ns);
+	if (*spool->cut_boot)
+		string_builder_appendf(&text, "cut %s %" PRIu64 "\n", spool->cut_boot,
+				       spool->cut_ns);
+	append_intent(&spool->intent, &text);
 	for (size_t i = 0; i < ARRAY_COUNT(count_names); i++)
 		string_builder_appendf(&text, "count %s %" PRIu64 "\n", count_names[i].name,
 				       *count_at(spool, i));
 	for (size_t i = 0; i < spool->files_count; i++)
-		string_builder_appendf(&text, "file %" PRIu64 " %" PRId64 "\n",
-				       spool->files[i].sequence, spool->files[i].born_ns);
+		string_builder_appendf(&text, "file %" PRIu64 " %" PRId64 " %" PRIu64 "\n",
+				       spool->files[i].sequence, spool->files[i].born_ns,
+				       spool->files[i].bytes);
 	error = text.error ? text.error : write_all(fd, string_builder_text(&text), text.length);
 	close(fd);
 	string_builder_fini(&text);
@@ -333,20 +420,38 @@ static int list_files(struct spool *spool)
 	return error;
 }
 
-/* Only times of this boot count: CLOCK_BOOTTIME begins anew. */
+/* Time of another boot does not count: CLOCK_BOOTTIME begins anew. The cut is that of the ring,
+ * whatever boot both are of. The state may have a newer cut. A beat of an older duet has no boot.
+ */
+static void read_beat(struct spool *spool, const char *text)
+{
+	char boot[sizeof(spool->boot)] = "";
+	uint64_t cut_ns, rows_lost = 0;
+	int64_t beat_ns;
+	const int fields = sscanf(text, "%" SCNd64 " %" SCNu64 " %" SCNu64 " %39s", &beat_ns,
+				  &cut_ns, &rows_lost, boot);
+
+	if (fields < 2)
+		return;
+	if (fields == 4 && strcmp(boot, spool->boot) == 0 && beat_ns <= spool_now_ns() &&
+	    beat_ns > spool->last_beat_ns)
+		spool->last_beat_ns = beat_ns;
+	if (strcmp(boot, spool->cut_boot) != 0 || cut_ns > spool->cut_ns)
+		spool->cut_ns = cut_ns;
+	if (rows_lost > spool->counts.rows_lost)
+		spool->counts.rows_lost = rows_lost;
+}
+
 static void open_beat(struct spool *spool)
 {
-	char text[64] = "";
+	char text[BEAT_BYTES] = "";
 	ssize_t count;
 
 	spool->beat =
 		openat(spool->folder, SPOOL_BEAT, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	count = spool->beat < 0 ? -1 : pread(spool->beat, text, sizeof(text) - 1, 0);
-	if (count <= 0)
-		return;
-	sscanf(text, "%" SCNd64 " %" SCNu64, &spool->last_beat_ns, &spool->cut_ns);
-	if (spool->last_beat_ns > spool_now_ns())
-		spool->last_beat_ns = 0;
+	if (count > 0)
+		read_beat(spool, text);
 }
 
 int spool_open(const char *path, const struct spool_options *options, uint64_t wait_ns,
@@ -379,6 +484,8 @@ int spool_open(const char *path, const struct spool_options *options, uint64_t w
 	}
 	read_state(spool);
 	open_beat(spool);
+	/* A kill from here on must not lead to the same counts again. */
+	write_state(spool);
 	spool_trim(spool);
 	*ret_spool = spool;
 	return 0;
@@ -441,6 +548,15 @@ uint64_t spool_ring_bytes(const struct spool *spool)
 	return (uint64_t)status.st_blocks * BLOCK_BYTES;
 }
 
+uint64_t spool_ring_end(const struct spool *spool)
+{
+	struct stat status;
+
+	return fstatat(spool->folder, SPOOL_RING, &status, AT_SYMLINK_NOFOLLOW)
+		       ? 0
+		       : (uint64_t)status.st_size;
+}
+
 uint64_t spool_total_bytes(const struct spool *spool)
 {
 	return spool->bytes + spool_ring_bytes(spool);
@@ -497,15 +613,28 @@ char *spool_begin(struct spool *spool, uint64_t expected_bytes)
 	return path_in(spool, part);
 }
 
+static void set_cut(struct spool *spool, uint64_t cut_ns)
+{
+	spool->cut_ns = cut_ns;
+	snprintf(spool->cut_boot, sizeof(spool->cut_boot), "%s", spool->boot);
+}
+
 /* The file was written under another name: a file of the spool is always complete. */
-int spool_commit(struct spool *spool)
+int spool_commit(struct spool *spool, const struct spool_content *content)
 {
 	struct spool_file file = {.sequence = spool->next_sequence, .born_ns = spool_now_ns()};
 	char part[NAME_MAX + 1];
 	struct stat status;
 
 	part_name(spool, part);
+	if (content->is_ring)
+		snprintf(part, sizeof(part), SPOOL_RING);
 	snprintf(file.name, sizeof(file.name), "%s", spool->adding);
+	spool->intent = (struct spool_intent){.added = file.sequence,
+					      .cut_ns = content->cut_ns,
+					      .is_salvaged = content->is_salvaged};
+	write_state(spool);
+	spool->intent.added = 0;
 	if (fstatat(spool->folder, part, &status, AT_SYMLINK_NOFOLLOW) ||
 	    renameat(spool->folder, part, spool->folder, file.name))
 		return error_set(-errno, "spool '%s': rename '%s': %s", spool->path, part,
@@ -516,8 +645,11 @@ int spool_commit(struct spool *spool)
 	spool->next_sequence++;
 	spool->counts.added++;
 	spool->counts.added_bytes += file.bytes;
-	spool_trim(spool);
+	spool->counts.salvaged += content->is_salvaged;
+	set_cut(spool, content->cut_ns);
+	/* Before the next drop: a file that is added and dropped in between has no trace. */
 	write_state(spool);
+	spool_trim(spool);
 	return 0;
 }
 
@@ -529,15 +661,21 @@ bool spool_retry(struct spool *spool, int error)
 	unlinkat(spool->folder, part, 0);
 	if ((error != -ENOSPC && error != -EDQUOT) || !spool->files_count)
 		return false;
+	spool->intent.full = spool->files[0].sequence;
+	write_state(spool);
+	spool->intent.full = 0;
 	spool->counts.dropped_full++;
 	drop_oldest(spool);
+	write_state(spool);
 	return true;
 }
 
-void spool_skip(struct spool *spool, uint64_t held_ns)
+void spool_skip(struct spool *spool, uint64_t held_ns, uint64_t cut_ns)
 {
 	spool->counts.skipped++;
 	spool->counts.skipped_ns += held_ns;
+	if (cut_ns)
+		set_cut(spool, cut_ns);
 	write_state(spool);
 }
 
@@ -545,9 +683,13 @@ void spool_skip(struct spool *spool, uint64_t held_ns)
 
 void spool_beat(struct spool *spool)
 {
-	char text[64];
-	const int length = snprintf(text, sizeof(text), "%-20" PRId64 " %-20" PRIu64 "\n",
-				    spool_now_ns(), spool->cut_ns);
+	const int64_t now_ns = spool_now_ns();
+	char text[BEAT_BYTES];
+	const int length =
+		snprintf(text, sizeof(text), "%-20" PRId64 " %-20" PRIu64 " %-20" PRIu64 " %-39s\n",
+			 now_ns, spool->cut_ns, spool->counts.rows_lost, spool->boot);
+
+	spool->last_beat_ns = now_ns;
 
 	/* A full disk may refuse it; then the time without a recorder counts from an earlier beat.
 	 */
@@ -557,19 +699,27 @@ void spool_beat(struct spool *spool)
 
 void spool_note_cut(struct spool *spool, uint64_t cut_ns)
 {
-	spool->cut_ns = cut_ns;
+	set_cut(spool, cut_ns);
 	spool_beat(spool);
 }
 
-uint64_t spool_count_killed(struct spool *spool)
+void spool_note_ring(struct spool *spool)
+{
+	spool_note_cut(spool, 0);
+	write_state(spool);
+}
+
+/* The state gets the count and the present time at once, so a kill now adds nothing twice. */
+bool spool_count_killed(struct spool *spool)
 {
 	const int64_t now_ns = spool_now_ns();
-	struct stat status;
 
-	if (fstatat(spool->folder, SPOOL_RING, &status, AT_SYMLINK_NOFOLLOW) || !status.st_size)
-		return 0;
+	if (!spool_ring_end(spool) || spool->cut_ns == SPOOL_ALL_CUT)
+		return false;
 	spool->counts.killed++;
 	if (spool->last_beat_ns && spool->last_beat_ns < now_ns)
 		spool->counts.killed_ns += (uint64_t)(now_ns - spool->last_beat_ns);
-	return spool->cut_ns;
+	spool->last_beat_ns = now_ns;
+	write_state(spool);
+	return true;
 }

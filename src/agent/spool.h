@@ -41,21 +41,33 @@ struct spool_counts {
 
 struct spool {
 	struct spool_options options;
-	char *path;           /* owned */
-	int folder;           /* owned */
-	int lock;             /* owned */
-	int beat;             /* owned; -1: no beats are kept */
-	int64_t last_beat_ns; /* last sign of the recorder before, in this boot; 0: not known */
-	uint64_t cut_ns;      /* end of the last cut */
+	char *path;             /* owned */
+	int folder;             /* owned */
+	int lock;               /* owned */
+	int beat;               /* owned; -1: no beats are kept */
+	int64_t last_beat_ns;   /* last sign of the recorder before, in this boot; 0: not known */
+	uint64_t cut_ns;        /* end of the last cut; SPOOL_ALL_CUT: the whole ring is in files */
+	uint64_t start_real_ns; /* CLOCK_REALTIME at which the counts began; 0: not known */
 	char host[65];
 	char boot[40];            /* boot id: times of CLOCK_BOOTTIME are those of one boot */
+	char cut_boot[40];        /* boot in which cut_ns was noted */
 	struct spool_file *files; /* owned; by sequence */
 	size_t files_count, files_capacity;
 	uint64_t bytes; /* size of files, without the ring */
 	uint64_t next_sequence;
 	struct spool_counts counts; /* over the life of the spool; kept in a file */
 	char adding[NAME_MAX + 1];  /* name of the file between spool_begin and its end */
+	/* An event that the state file names before it happens. After a kill, the folder shows
+	 * whether it has happened. */
+	struct spool_intent {
+		uint64_t added;   /* sequence of the file that gets its name; 0: none */
+		uint64_t cut_ns;  /* the value of cut_ns afterwards */
+		bool is_salvaged; /* the file is a ring that was left */
+		uint64_t full;    /* sequence of the file that a full disk costs; 0: none */
+	} intent;
 };
+
+#define SPOOL_ALL_CUT UINT64_MAX
 
 /* Creates the folder if it is missing, locks it and lists its files. Waits up to wait_ns for an
  * agent that still ends. Errors: -errno with the error chain; -EBUSY: another agent uses it. */
@@ -71,20 +83,28 @@ int spool_give(const struct spool *spool, uid_t uid, gid_t gid);
  * by the caller; NULL: no memory. One file at a time; it ends with one of the next three calls. */
 char *spool_begin(struct spool *spool, uint64_t expected_bytes);
 /* The file is complete. Errors: -errno with the error chain: call spool_retry. */
-int spool_commit(struct spool *spool);
+struct spool_content {
+	uint64_t cut_ns;  /* up to here files have what the ring has */
+	bool is_salvaged; /* it is a ring that a killed recorder left */
+	bool is_ring;     /* the ring itself becomes the file; nothing was written at the path */
+};
+int spool_commit(struct spool *spool, const struct spool_content *content);
 /* The file could not be written. True: the oldest file was dropped because the disk is full, so
  * another attempt is worth it: call spool_begin. False: call spool_skip. */
 bool spool_retry(struct spool *spool, int error);
-/* Counts a file that was not written. held_ns: the recorded time that it would have held. */
-void spool_skip(struct spool *spool, uint64_t held_ns);
+/* Counts a file that was not written. held_ns: the recorded time that it would have held; cut_ns:
+ * as spool_commit, 0: the cut stays. */
+void spool_skip(struct spool *spool, uint64_t held_ns, uint64_t cut_ns);
 
 /* Notes that the recorder works, for the next start, which counts the time without one. */
 void spool_beat(struct spool *spool);
 /* Notes how far the ring is in files: CLOCK_MONOTONIC of the same boot as the ring. */
 void spool_note_cut(struct spool *spool, uint64_t cut_ns);
-/* At the start: the end of the last cut of a ring that was left; 0: none. Counts a killed recorder.
- */
-uint64_t spool_count_killed(struct spool *spool);
+/* At the start: whether a ring was left that is not in files yet. If so, a killed recorder is
+ * counted; cut_ns is the end of the ring's last cut, 0: none. */
+bool spool_count_killed(struct spool *spool);
+/* A ring begins anew. */
+void spool_note_ring(struct spool *spool);
 
 /* Drops files that exceed the limits. Call it at least every segment. */
 void spool_trim(struct spool *spool);
@@ -94,6 +114,8 @@ char *spool_ring_path(const struct spool *spool);
 
 /* Bytes of the ring, and of files and ring, as the disk counts them. */
 uint64_t spool_ring_bytes(const struct spool *spool);
+/* Size of the ring with its holes. */
+uint64_t spool_ring_end(const struct spool *spool);
 uint64_t spool_total_bytes(const struct spool *spool);
 /* Whether a copy of the ring fits beside it, with no file dropped. */
 bool spool_has_room_for_copy(const struct spool *spool);

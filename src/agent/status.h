@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #define AGENT_STATUS_MAGIC   UINT64_C(0x3174736147747564) /* "dutGast1" */
-#define AGENT_STATUS_VERSION 2
+#define AGENT_STATUS_VERSION 3
 #define AGENT_STATUS_NAME    "status"
 
 enum { AGENT_ERRORS = 8, AGENT_ERROR_TEXT = 240, AGENT_VERSION_TEXT = 32, AGENT_PATH_TEXT = 512 };
@@ -40,6 +40,8 @@ struct agent_spool_state {
 	uint64_t salvaged;          /* rings of killed recorders */
 	uint64_t killed, killed_ns; /* recorders that were killed, and the time without one */
 	uint64_t rows_lost;         /* that could not be written into the ring */
+	uint64_t ring_end;          /* size of the ring with its holes */
+	uint64_t start_real_ns;     /* CLOCK_REALTIME at which the counts began; 0: unknown */
 };
 
 struct agent_status {
@@ -54,12 +56,19 @@ struct agent_status {
 	uint64_t max_disk_bytes, max_memory_bytes;
 	uint64_t recorder_restarts; /* after its death; reloads are not counted */
 	uint64_t recorder_recycles; /* for its memory */
+	uint64_t recorder_turns;    /* for the size of its file */
+	uint64_t recorder_hangs;    /* killed because it did not answer; also restarts */
+	/* The same of the process that serves and pushes metrics. */
+	int32_t metrics_pid; /* 0: none runs */
+	uint64_t metrics_restarts, metrics_recycles, metrics_hangs;
 	uint64_t reloads, reloads_refused;
 	uint64_t cpu_ns;                   /* used by the agent and its children since its start */
 	uint64_t recent_ns, recent_cpu_ns; /* the last minute, or less */
 	uint64_t resident_bytes, private_bytes,
 		max_resident_bytes; /* memory of the agent and its children */
 	struct agent_errors errors;
+	/* Written by the process of the metrics: */
+	uint64_t metrics_beat_ns; /* CLOCK_MONOTONIC of its last round */
 	/* Written by the recorder: */
 	uint64_t beat_ns; /* CLOCK_MONOTONIC of its last tick */
 	uint32_t is_ready;

@@ -51,9 +51,11 @@ static int load(void *context, struct agent_setup **ret_setup)
 	struct agent_loaded *loaded;
 	int error = agent_loaded_new(&recording_command, context, &loaded);
 
-	if (!error)
-		*ret_setup = &loaded->setup;
-	return error;
+	if (error)
+		return error;
+	agent_print_ignored(&recording_command, context);
+	*ret_setup = &loaded->setup;
+	return 0;
 }
 
 static void unload(void *context, struct agent_setup *setup)
@@ -73,6 +75,7 @@ static int check_config(const char *config)
 
 	if (agent_loaded_new(&recording_command, config, &loaded))
 		return STATUS_USAGE;
+	agent_print_ignored(&recording_command, config);
 	printf("%s: the configuration is valid\n", config ? config : "defaults");
 	agent_loaded_free(loaded);
 	return STATUS_DONE;

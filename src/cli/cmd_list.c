@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * cli/cmd_list.c - duet list: collectors, formats, metrics, stall reasons, and metric sets of this
- * machine's GPUs
+ * cli/cmd_list.c - duet list: collectors, formats, metrics, stall reasons, and metric sets, disks
+ * and interfaces of this machine
  *
  * Runs in:  our own process
  * Gets:     a topic
@@ -23,11 +23,13 @@
 #include "analyze/sample/stalls.h"
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/error.h"
 #include "base/json.h"
 #include "collect/collector.h"
 #include "collect/counter/source_group.h"
 #include "collect/drm/cards.h"
 #include "collect/intel/experimental/oa_sets.h"
+#include "collect/system/instance_names.h"
 #include "export/exporter.h"
 
 struct item {
@@ -213,12 +215,41 @@ static void list_oa_sets(struct list *list)
 	globfree(&paths);
 }
 
+static void list_names(struct list *list,
+		       void (*read)(const char *root, struct instance_names *ret_names),
+		       const char *help, const char *why)
+{
+	auto_free struct instance_names *names = malloc(sizeof(*names));
+
+	list->why = why;
+	if (!names) {
+		error_no_memory();
+		return;
+	}
+	read("", names);
+	for (size_t i = 0; i < names->count; i++)
+		put_item(list, (struct item){.name = names->all[i], .help = help});
+}
+
+static void list_disks(struct list *list)
+{
+	list_names(list, instance_names_read_disks, "disk or partition",
+		   "/proc/diskstats lists none");
+}
+
+static void list_interfaces(struct list *list)
+{
+	list_names(list, instance_names_read_interfaces, "network interface",
+		   "/proc/net/dev lists none");
+}
+
 static const struct topic {
 	const char *name;
 	void (*list)(struct list *list);
 } topics[] = {
 	{"collectors", list_collectors}, {"formats", list_formats}, {"metrics", list_metrics},
-	{"stalls", list_stalls},         {"oa-sets", list_oa_sets},
+	{"stalls", list_stalls},         {"oa-sets", list_oa_sets}, {"disks", list_disks},
+	{"interfaces", list_interfaces},
 };
 
 static void print_text(const struct topic *topic)
@@ -267,12 +298,14 @@ static int run_list(const struct cli_command *command, int argc, char **argv)
 		return operand == -1 ? STATUS_DONE : STATUS_USAGE;
 	if (argc - operand != 1)
 		return usage_error(
-			command, "name one topic: collectors, formats, metrics, stalls or oa-sets");
+			command,
+			"name one topic: collectors, formats, metrics, stalls, oa-sets, disks or "
+			"interfaces");
 	topic = find_topic(argv[operand]);
 	if (!topic)
 		return usage_error(command,
 				   "unknown topic '%s'; topics are collectors, formats, metrics, "
-				   "stalls and oa-sets",
+				   "stalls, oa-sets, disks and interfaces",
 				   argv[operand]);
 	if (values.json)
 		print_json(topic);
@@ -283,8 +316,9 @@ static int run_list(const struct cli_command *command, int argc, char **argv)
 
 const struct cli_command command_list = {
 	.name = "list",
-	.arguments = "[--json] collectors|formats|metrics|stalls|oa-sets",
-	.summary = "list collectors, export formats, metrics, stall reasons or metric sets of GPUs",
+	.arguments = "[--json] collectors|formats|metrics|stalls|oa-sets|disks|interfaces",
+	.summary = "list collectors, export formats, metrics, stall reasons, metric sets of GPUs, "
+		   "disks or network interfaces",
 	.run = run_list,
 	.options = list_options,
 };

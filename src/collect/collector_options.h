@@ -24,7 +24,7 @@ struct session_options;
 
 enum {
 	MAX_COLLECTORS = 16,
-	COLLECTOR_OPTIONS_BYTES = 128 /* largest size of a collector's own struct */
+	COLLECTOR_OPTIONS_BYTES = 2048 /* largest size of a collector's own struct */
 };
 
 /* The first member of each such struct. If all bytes of the struct are 0, the collector is left

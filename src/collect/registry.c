@@ -219,7 +219,7 @@ static int settle_choices(const struct chosen *chosen, struct session_options *s
 /* list: NULL: nothing. */
 static int choose_list(const char *list, struct chosen *chosen, struct session_options *session)
 {
-	char copy[1024], *rest = copy, *word;
+	char copy[8192], *rest = copy, *word;
 	int error = 0;
 
 	if (snprintf(copy, sizeof(copy), "%s", list ? list : "") >= (int)sizeof(copy))

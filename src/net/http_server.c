@@ -5,11 +5,13 @@
  * Runs in:  our own process; `answer` in the library's thread
  * Gets:     requests of GET and HEAD
  * Gives:    the replies of `answer`; 405 for other methods; a request with a body is cut off
- * Owns:     the loaded library, its daemon, the socket
+ * Owns:     the loaded library, its daemon, the socket, a list of connections
  * Fails:    -ENOENT if the library is missing; -errno of the socket; -EIO if it cannot start
  *
  * Why not linked: libmicrohttpd loads GnuTLS, and with it nine libraries, which every start of duet
  *           would pay for. Only an agent with a configured endpoint needs them.
+ * Why a deadline of our own: the library's timeout begins anew with each byte, so a client that
+ *           sends one byte every few seconds would hold a connection for ever, and 32 of them all.
  */
 #include "net/http_server.h"
 
@@ -20,8 +22,12 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
+#include "base/clock_ns.h"
 #include "base/error.h"
 #include "net/address.h"
 
@@ -30,6 +36,7 @@
 #define MICROHTTPD_FUNCTIONS(X)        \
 	X(start_daemon)                \
 	X(stop_daemon)                 \
+	X(get_connection_info)         \
 	X(lookup_connection_value)     \
 	X(create_response_from_buffer) \
 	X(add_response_header)         \
@@ -43,12 +50,24 @@ struct microhttpd {
 #undef MICROHTTPD_MEMBER
 };
 
+#define REQUEST_NS (HTTP_REQUEST_S * UINT64_C(1000000000))
+
+/* A connection, with the start of its present request: when the connection began, or when the
+ * request before it ended. */
+struct http_place {
+	const struct MHD_Connection *connection; /* NULL: the place is free */
+	int fd;                                  /* borrowed; open while the place is taken */
+	uint64_t since_ns;                       /* UINT64_MAX: it is being closed */
+};
+
 struct http_server {
 	struct http_server_options options;
 	struct microhttpd library;
 	struct MHD_Daemon *daemon;
 	int fd; /* owned until the daemon has it */
 	uint16_t port;
+	pthread_mutex_t lock; /* guards places */
+	struct http_place places[HTTP_CONNECTIONS_MAX];
 };
 
 static int load_library(struct microhttpd *library)
@@ -65,6 +84,76 @@ static int load_library(struct microhttpd *library)
 #undef MICROHTTPD_LOAD
 	return 0;
 }
+
+/* ---- deadlines ---- */
+
+static struct http_place *find_place(struct http_server *server,
+				     const struct MHD_Connection *connection)
+{
+	for (size_t i = 0; i < ARRAY_COUNT(server->places); i++)
+		if (server->places[i].connection == connection)
+			return &server->places[i];
+	return NULL;
+}
+
+/* The library calls it before it closes the descriptor. */
+static void on_connection(void *context, struct MHD_Connection *connection, void **state,
+			  enum MHD_ConnectionNotificationCode code)
+{
+	struct http_server *server = context;
+	const union MHD_ConnectionInfo *info =
+		server->library.get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+	const bool is_new = code == MHD_CONNECTION_NOTIFY_STARTED;
+	struct http_place *place;
+
+	(void)state;
+	pthread_mutex_lock(&server->lock);
+	place = find_place(server, is_new ? NULL : connection);
+	if (place && is_new && info)
+		*place = (struct http_place){.connection = connection,
+					     .fd = info->connect_fd,
+					     .since_ns = clock_ns(CLOCK_MONOTONIC)};
+	else if (place && !is_new)
+		*place = (struct http_place){.connection = NULL};
+	pthread_mutex_unlock(&server->lock);
+}
+
+static void on_completed(void *context, struct MHD_Connection *connection, void **state,
+			 enum MHD_RequestTerminationCode code)
+{
+	struct http_server *server = context;
+	struct http_place *place;
+
+	(void)state;
+	(void)code;
+	pthread_mutex_lock(&server->lock);
+	place = find_place(server, connection);
+	if (place)
+		place->since_ns = clock_ns(CLOCK_MONOTONIC);
+	pthread_mutex_unlock(&server->lock);
+}
+
+void http_server_look(struct http_server *server)
+{
+	const uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+
+	if (!server)
+		return;
+	pthread_mutex_lock(&server->lock);
+	for (size_t i = 0; i < ARRAY_COUNT(server->places); i++) {
+		struct http_place *place = &server->places[i];
+
+		/* The library's thread sees the end and closes the connection. */
+		if (place->connection && now_ns > place->since_ns &&
+		    now_ns - place->since_ns > REQUEST_NS) {
+			shutdown(place->fd, SHUT_RDWR);
+			place->since_ns = UINT64_MAX;
+		}
+	}
+	pthread_mutex_unlock(&server->lock);
+}
+
+/* ---- requests ---- */
 
 static enum MHD_Result send_reply(const struct http_server *server,
 				  struct MHD_Connection *connection, struct http_reply *reply)
@@ -133,7 +222,8 @@ static int start_daemon(struct http_server *server)
 		(unsigned int)HTTP_CONNECTIONS_MAX, MHD_OPTION_PER_IP_CONNECTION_LIMIT,
 		(unsigned int)HTTP_CONNECTIONS_PER_IP, MHD_OPTION_CONNECTION_TIMEOUT,
 		(unsigned int)HTTP_SILENT_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)16384,
-		MHD_OPTION_END);
+		MHD_OPTION_NOTIFY_CONNECTION, on_connection, server, MHD_OPTION_NOTIFY_COMPLETED,
+		on_completed, server, MHD_OPTION_END);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (!server->daemon)
 		return error_set(-EIO, "libmicrohttpd: cannot start a server; try another port");
@@ -150,6 +240,7 @@ int http_server_new(const struct http_server_options *options, struct http_serve
 	if (!server)
 		return error_no_memory();
 	*server = (struct http_server){.options = *options, .fd = -1};
+	pthread_mutex_init(&server->lock, NULL);
 	error = net_address_parse(options->listen, &address);
 	if (!error)
 		error = load_library(&server->library);
@@ -173,6 +264,7 @@ void http_server_free(struct http_server *server)
 		server->library.stop_daemon(server->daemon);
 	if (server->fd >= 0)
 		close(server->fd);
+	pthread_mutex_destroy(&server->lock);
 	/* The library stays loaded: GnuTLS does not give back all of its memory. */
 	free(server);
 }

@@ -3,15 +3,20 @@
  * net/http_server.h - answer GET requests with texts
  *
  * The server has one thread of its own, which calls `answer`. It reads no bodies. It keeps at most
- * HTTP_CONNECTIONS_MAX connections, HTTP_CONNECTIONS_PER_IP from one address, and closes a silent
- * one after HTTP_SILENT_S.
+ * HTTP_CONNECTIONS_MAX connections, HTTP_CONNECTIONS_PER_IP from one address. It closes a silent
+ * one after HTTP_SILENT_S, and one whose request and answer take longer than HTTP_REQUEST_S.
  */
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
-enum { HTTP_CONNECTIONS_MAX = 32, HTTP_CONNECTIONS_PER_IP = 16, HTTP_SILENT_S = 10 };
+enum {
+	HTTP_CONNECTIONS_MAX = 32,
+	HTTP_CONNECTIONS_PER_IP = 16,
+	HTTP_SILENT_S = 10,
+	HTTP_REQUEST_S = 15
+};
 
 struct http_server;
 
@@ -38,5 +43,8 @@ struct http_server_options {
  * without it. */
 int http_server_new(const struct http_server_options *options, struct http_server **ret_server);
 void http_server_free(struct http_server *server); /* NULL-safe; waits for its thread */
+
+/* Closes connections that have taken too long. Call it about once per second. NULL-safe. */
+void http_server_look(struct http_server *server);
 
 uint16_t http_server_port(const struct http_server *server);

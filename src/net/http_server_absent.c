@@ -34,3 +34,8 @@ uint16_t http_server_port(const struct http_server *server)
 	(void)server;
 	return 0;
 }
+
+void http_server_look(struct http_server *server)
+{
+	(void)server;
+}

@@ -398,6 +398,16 @@ int trace_tail_read(struct trace_tail *tail, uint64_t from_ns, uint64_t max_byte
 	return 0;
 }
 
+uint32_t trace_tail_first(const struct trace_tail *tail, uint64_t from_ns, uint64_t max_bytes,
+			  uint64_t *ret_begin_ns)
+{
+	const struct tail_segment *first =
+		tail->count ? &tail->segments[find_first(tail, from_ns, max_bytes)] : NULL;
+
+	*ret_begin_ns = first ? first->head.begin_ns : 0;
+	return first ? first->head.number : 0;
+}
+
 /* The end of a segment's bytes. */
 static uint64_t end_of(const struct trace_tail *tail, size_t index)
 {

@@ -51,9 +51,14 @@ int trace_tail_trim(struct trace_tail *tail, uint64_t from_ns);
 int trace_tail_read(struct trace_tail *tail, uint64_t from_ns, uint64_t max_bytes,
 		    uint8_t **ret_bytes, size_t *ret_size);
 
-/* The same for the segments after `after` that have ended: a later one has begun, or the recording
- * has ended. At most about max_bytes of them. *ret_last: number of the last one in the copy.
- * Errors: -ENODATA: there is none yet. */
+/* Number of the first segment that trace_tail_read copies; 0: none. *ret_begin_ns: when it began.
+ */
+uint32_t trace_tail_first(const struct trace_tail *tail, uint64_t from_ns, uint64_t max_bytes,
+			  uint64_t *ret_begin_ns);
+
+/* As trace_tail_read, for the segments after `after` that have ended: a later one has begun, or the
+ * recording has ended. At most about max_bytes of them. *ret_last: number of the last one in the
+ * copy. Errors: -ENODATA: there is none yet. */
 int trace_tail_read_ended(struct trace_tail *tail, uint32_t after, uint64_t max_bytes,
 			  uint8_t **ret_bytes, size_t *ret_size, uint32_t *ret_last);
 /* Number of the last segment that began at or before a time, or of the first one; 0: none. */

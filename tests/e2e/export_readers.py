@@ -529,10 +529,19 @@ class OtlpMetrics:
         scopes = first(resources, "scope_metrics", {})
         self.scope = key_values(first(scopes, "scope", {}).get("attributes", []))
         self.metrics = collections.defaultdict(lambda: ("", []))
+        self.times = []  # of each point: name and attributes, start (None: a gauge, or not known), time
         for metric in scopes.get("metrics", []):
             points = list(self.points(metric))
+            self.times += self.times_of(metric)
             require(points, "a metric has a point")
             self.metrics[first(metric, "name", "")] = (first(metric, "unit", ""), points)
+
+    @staticmethod
+    def times_of(metric):
+        for point in first(metric, "sum" if "sum" in metric else "gauge", {}).get("data_points", []):
+            start = first(point, "start_time_unix_nano")
+            yield ((first(metric, "name", ""), str(sorted(key_values(point.get("attributes", [])).items()))),
+                   int(start) if start else None, int(first(point, "time_unix_nano")))
 
     @staticmethod
     def points(metric):

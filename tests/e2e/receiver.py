@@ -16,7 +16,8 @@ class Request:
 
 
 class Receiver:
-    """behaviour(request) returns (status, headers); None: the connection is closed; "hang": no answer."""
+    """behaviour(request) returns (status, headers); None: the connection is closed; "hang": no answer; "drip": an answer
+    of one byte per 0.2 s."""
 
     def __init__(self, behaviour=lambda request: (200, {})):
         self.requests = []
@@ -33,7 +34,9 @@ class Receiver:
                 receiver.requests.append(request)
                 if answer == "hang":
                     receiver.stopped.wait(60)
-                if answer in ("hang", None):
+                if answer == "drip":
+                    self.drip(b"HTTP/1.1 200 OK\r\nX-Slow: " + 1000 * b"x")
+                if answer in ("hang", "drip", None):
                     self.close_connection = True
                     return
                 status, headers = answer
@@ -42,6 +45,15 @@ class Receiver:
                     self.send_header(name, value)
                 self.send_header("Content-Length", "0")
                 self.end_headers()
+
+            def drip(self, text):
+                for byte in text:
+                    try:
+                        self.wfile.write(bytes([byte]))
+                    except OSError:
+                        return
+                    if receiver.stopped.wait(0.2):
+                        return
 
             def log_message(self, *_):
                 pass

@@ -336,6 +336,24 @@ with t.case("wrong use and mistakes in the configuration"):
             result = run([DUET, "agent", "-c", agent.config, *arguments])
             t.equal(result.status, 2, f"status with {fields}")
             t.true(message in text(result.stderr) and f"{agent.config}:2:" in text(result.stderr), text(result.stderr))
+    ignored = {"output: 'a.duet'": "output", "keep: '5s'": "keep", "max_size: '64M'": "max_size", "duration: '5s'": "duration",
+               "pid: 1": "pid", "all: false": "all", "archive: true": "archive", "verbose: true": "verbose", "command: 'x'": "command",
+               "preload: true": "preload"}
+    agent.write(rest=" ".join(ignored))
+    result = run([DUET, "agent", "-c", agent.config, "--check"])
+    t.equal(result.status, 0, text(result.stderr))
+    found = {line.split("'")[1] for line in text(result.stderr).splitlines() if f"{agent.config}:1:" in line and "is ignored: " in line}
+    t.equal(found, set(ignored.values()), f"fields that are ignored: {text(result.stderr)}")
+    agent.write(rest="all: true frequency: 99 flush_interval: '500ms' collect: ['cpu']")
+    t.equal(run([DUET, "agent", "-c", agent.config, "--check"]).stderr, b"", "nothing is said of fields that count")
+    agent.write(rest="trigger: 'throttled'")
+    for arguments in (["--check"], []):
+        result = run([DUET, "agent", "-c", agent.config, *arguments])
+        t.equal((result.status, f"{agent.config}:1:10: 'trigger' does not work in duet agent" in text(result.stderr)), (2, True),
+                f"a trigger: {text(result.stderr)}")
+    agent.write(rest="system { disk: 'no-such-disk' }")
+    result = run([DUET, "agent", "-c", agent.config, "--check"])
+    t.equal((result.status, "no disk 'no-such-disk'; there are:" in text(result.stderr)), (2, True), text(result.stderr))
     agent.write('user: "no-such-user-of-duet"')
     result = run([DUET, "agent", "-c", agent.config])
     t.equal(result.status, 1, "status with an unknown user")
@@ -346,6 +364,36 @@ with t.case("wrong use and mistakes in the configuration"):
     result = run([DUET, "agent", "status", "-c", agent.config])
     t.equal(result.status, 1, "status without an agent")
     t.true("no agent runs" in text(result.stderr), text(result.stderr))
+
+with t.case("the ring's file does not grow without an end: the recorder is replaced, and no launch is there twice"):
+    t.wanted()
+    guest()
+    agent = Agent("turns", 'segment_time: "1s" segment_size: "1M"').start(env={"DUET_AGENT_FILE_END": "30000"})
+    recorder = agent.status()["recorder"]["pid"]
+    pid = work(300)
+    status = agent.wait(lambda row: row["recorder"]["replaced_for_file_size"] >= 1 and row["recorder"]["ready"] and
+                        row["recorder"]["pid"] != recorder)
+    t.equal((status["recorder"]["restarts"], status["spool"]["killed"]), (0, 0), "it ended in order")
+    result = agent.stop()
+    t.equal(text(result.stderr), "", "nothing is said")
+    found = agent.launches().get(pid, 0)
+    t.true(150 * PER_STEP <= found <= 300 * PER_STEP, f"launches but those of some 100 ms: {found}")
+
+with t.case("counters of processes that the file names, of the whole machine"):
+    t.wanted()
+    guest()
+    name = f"duet{os.getpid()}"[:15]
+    os.symlink("/bin/sleep", t.path(name))
+    agent = Agent("counted", 'segment_time: "1s"',
+                  f'collect: ["opencl"] system {{ metric: ["process.cpu@50", "process.memory.rss"] process: "{name}" disk: "*" }}').start()
+    with subprocess.Popen([t.path(name), "60"]) as process:
+        agent.wait(lambda row: row["spool"]["written"] >= 3)
+        process.kill()
+    agent.stop()
+    rows = [(row["metric"], row["interval_ns"], document) for document in agent.documents() for row in document["series"]]
+    t.equal({row[:2] for row in rows}, {("process.cpu", 20000000), ("process.memory.rss", 100000000)}, "series")
+    pids = {row["pid"] for _, _, document in rows for row in document["processes"] if row["name"] == name}
+    t.equal(pids, {process.pid}, "processes")
 
 with t.case("two agents cannot share a spool"):
     t.wanted()
@@ -417,6 +465,13 @@ with t.case("metrics of the recorded programs, served while they are recorded, a
     os.kill(recorder, signal.SIGSTOP)
     wait_health(503)
     os.kill(recorder, signal.SIGCONT)
+    wait_health(200)
+    endpoints = agent.status()["endpoints"]
+    t.equal([endpoints[key] for key in ("restarts", "replaced_for_memory", "hangs")], [0, 0, 0], f"{endpoints}")
+    os.kill(endpoints["pid"], signal.SIGSTOP)  # it hangs for more than 30 s
+    status = agent.wait(lambda row: row["endpoints"]["hangs"] == 1 and row["endpoints"]["pid"] not in (0, endpoints["pid"]))
+    t.equal(status["endpoints"]["restarts"], 1, "it is replaced")
+    t.true("metrics: did not answer for 30 s" in json.dumps(status["errors"]), f"{status['errors']}")
     wait_health(200)
     work(30)
     wait_metric("duet_device_launches_total", 30 * PER_STEP, 9465)

@@ -13,7 +13,7 @@ from duet_test import DUET, ROOT, run, text
 
 t = duet_test.Suite(needs_opencl=False)
 
-TOPICS = ("collectors", "formats", "metrics", "stalls", "oa-sets")
+TOPICS = ("collectors", "formats", "metrics", "stalls", "oa-sets", "disks", "interfaces")
 STATUSES = re.compile(r"Verbs:(.*)")
 
 

@@ -91,7 +91,7 @@ def groups_of_schema():
     with open(PROTO, encoding="utf-8") as file:
         schema = file.read()
     names = {name.lower(): name for name in re.findall(r"^message (\w+) \{", schema, re.M)}
-    return {name: re.findall(r"^\toptional \w+ (\w+) = ",
+    return {name: re.findall(r"^\t(?:optional|repeated) \w+ (\w+) = ",
                              re.search(rf"^message {names[name]} \{{\n(.*?)^\}}", schema, re.M | re.S).group(1), re.M)
             for name in OF_FILE - OF_OTHER_VERBS - {"command"}}
 
@@ -99,7 +99,7 @@ def groups_of_schema():
 def options_of_collector(name):
     """As they are listed behind one that does not exist."""
     told = text(record("--collect", f"{name}:no-such-option", "--", "true").stderr)
-    found = re.findall(rf" {name}:([\w-]+)", told)
+    found = re.findall(rf" {name}:([\w-]+)", told)  # disk=GLOB is disk
     return [name.replace("-", "_") for index, name in enumerate(found) if name not in found[:index]]
 
 
@@ -136,7 +136,8 @@ with t.case("every option of a collector with a group is a field of it, and coll
 
 with t.case("a group enables its collector in addition to the others"):
     for file in ("system {\n}\n", "system {\n  rate_hz: 50\n  smaps: true\n}\n", "nvidia {\n  rate_hz: 5\n}\n",
-                 "drm {\n  rate_hz: 5\n}\n"):
+                 "drm {\n  rate_hz: 5\n  metric: [\"gpu.*@2\"]\n}\n",
+                 'system {\n  metric: ["process.cpu@100", "*"]\n  disk: ["no_disk*", "0?"]\n  interface: ["lo"]\n  process: ["a_b*"]\n}\n'):
         t.equal(printed(config=file), f'output: "duet.duet"\nstacks: all\n{file}', "printed as it was said")
     recorded = {}
     for file in ("system { rate_hz: 100 } collect: 'cpu'", "collect: 'cpu'"):
@@ -154,6 +155,42 @@ with t.case("the rate of a group is that of its collector"):
         rates[file] = {row["interval_ns"] for row in map(json.loads, rows) if row["kind"] == "series"}
     t.true(10 ** 7 in rates["system { rate_hz: 100 smaps: false }"], f"intervals: {rates}")
     t.true(10 ** 7 not in rates["collect: 'system'"], f"intervals: {rates}")
+
+with t.case("metrics, disks and processes are chosen in the file; a whole name that does not exist is refused with those that do"):
+    disks = [line.split()[0] for line in text(run([DUET, "list", "disks"]).stdout).splitlines()]
+    t.equal(disks, [line.split()[2] for line in open("/proc/diskstats", encoding="utf-8")], "duet list disks")
+    told = record("-o", "d.duet", "--", "true", config="system { disk: 'no-such-disk' }")
+    t.equal((told.status, "system: no disk 'no-such-disk'" in text(told.stderr) and all(name in text(told.stderr) for name in disks[:5])),
+            (125, True), f"a disk: {text(told.stderr)}")
+    told = record("-o", "d.duet", "--", "true", config="system { interface: 'no-such' }")
+    t.true("no network interface 'no-such'" in text(told.stderr) and " lo" in text(told.stderr), text(told.stderr))
+    busy = "end=$(($(date +%s)+2)); while [ $(date +%s) -lt $end ]; do :; done"
+    result = record("-o", "p.duet", "--", "sh", "-c", f"sleep 1 & {busy}; wait",
+                    config="system { metric: ['process.cpu@100', 'memory.used'] process: 'sh' disk: '*' }")
+    t.equal(result.status, 0, text(result.stderr))
+    rows = run([DUET, "export", "-f", "jsonl", "-o", "/dev/stdout", t.path("p.duet")]).stdout.splitlines()
+    rows = list(map(json.loads, rows))
+    t.equal({(row["metric"], row["interval_ns"]) for row in rows if row["kind"] == "series"},
+            {("process.cpu", 10 ** 7), ("memory.used", 10 ** 8)}, "metrics and intervals")
+    names = {row["id"]: row["name"] for row in rows if row["kind"] == "process"}
+    t.equal({names[row["process"]] for row in rows if row["kind"] == "series" and row["metric"] == "process.cpu"}, {"sh"}, "processes")
+
+with t.case("-a with a name: counters of such processes of the whole machine, also of one that starts later"):
+    name = f"duet{os.getpid()}"[:15]
+    shutil.copy("/bin/sleep", t.path(name))
+    with subprocess.Popen([t.path(name), "60"]) as first:
+        recorder = subprocess.Popen([DUET, "record", "-a", "-d", "4", "--collect", f"system:process={name},system:metric=process.memory.rss",
+                                     "-o", t.path("all.duet")], stderr=subprocess.PIPE)
+        t.wanted()
+        with subprocess.Popen(["sleep", "1.5"]) as pause:
+            pause.wait()
+        with subprocess.Popen([t.path(name), "60"]) as second:
+            recorder.communicate()
+            rows = run([DUET, "export", "-f", "jsonl", "-o", "/dev/stdout", t.path("all.duet")]).stdout.splitlines()
+            pids = {row["id"]: row["pid"] for row in map(json.loads, rows) if row["kind"] == "process"}
+            t.equal({pids[row["process"]] for row in map(json.loads, rows) if row["kind"] == "series"}, {first.pid, second.pid}, "processes")
+            second.kill()
+        first.kill()
 
 with t.case("a switch set to false is off"):
     record("-o", "off.duet", "--", "sleep", "0.3", config="collect: 'system:smaps' system { smaps: false }")
@@ -352,7 +389,12 @@ MISTAKES = [
     ("collect: ['cpu', 'a,b']", [], "1:18: 'collect' takes words, each in its own quotes, not 'a,b'"),
     ("collect: ''", [], "1:10: 'collect' takes words, each in its own quotes, not ''"),
     # groups
-    ("system { rate: 5 }", [], "1:10: unknown field 'rate' in 'system'; there are: rate_hz, smaps"),
+    ("system { rate: 5 }", [], "1:10: unknown field 'rate' in 'system'; there are: rate_hz, smaps, metric, disk, interface, process"),
+    ("system { disk: ['a,b'] } command: 'x'", [], "1:17: 'system.disk' takes a name or glob without a comma, of at most 96 bytes; "
+                                                 "write each in its own quotes"),
+    ("system { metric: 'cpu.busi' } command: 'x'", [],
+     "1:18: collector 'system' has no metric 'cpu.busi'; did you mean 'cpu.busy'?; there are: cpu.busy cpu.user cpu.system "
+     "cpu.iowait cpu.irq cpu.steal cpu.guest cpu.frequency (duet list metrics)"),
     ("system { rate_hz: 5000 } command: 'x'", [],
      "1:19: 'system.rate_hz' is 1 to 1000 readings a second (default 10), not 5000"),
     ("nvidia { rate_hz: 0 } command: 'x'", [],

@@ -236,6 +236,79 @@ with t.case("the counters go on when a new recording replaces one that ended"):
         endpoints.process.terminate()
         t.equal(endpoints.finish(), 0, "it ends after SIGTERM")
 
+with t.case("a clock that is set back: times of points go on, starts are those of the counters, the page is the same"):
+    server = receiver.Receiver()
+    clock = t.path("clock")
+
+    def set_clock(step_s):
+        with open(f"{clock}.new", "w", encoding="ascii") as file:
+            file.write(str(step_s * 10**9))
+        os.rename(f"{clock}.new", clock)
+
+    set_clock(0)
+    os.environ["ENDPOINTS_CLOCK"] = clock
+    with recording("clock", 2000) as (path, begin_ns, recorder):
+        with Endpoints("clock", path, f'prometheus {{ listen: "127.0.0.1:0" }}\notlp {{ endpoint: "{server.url}" interval_s: 1 profiles: false }}\n',
+                       begin_ns, recorder.pid, ["stay"]) as endpoints:
+            del os.environ["ENDPOINTS_CLOCK"]
+            for step_s in (0, -3600, -7200, 7200):
+                set_clock(step_s)
+                before, pushed = samples_of(endpoints.get()[1]), len(server.at("/v1/metrics"))
+                t.true(wait_for(lambda pushed=pushed: len(server.at("/v1/metrics")) >= pushed + 2), "pushes go on")
+                after = samples_of(endpoints.get()[1])
+                for name, rows in before.items():
+                    if name.endswith("_total"):
+                        for key, value in rows.items():
+                            t.true(key in after[name] and ns(after[name][key]) >= ns(value), f"{step_s} s: {name} {key} only grows")
+            recorder_started = int(open(f"/proc/{recorder.pid}/stat", encoding="ascii").read().rpartition(")")[2].split()[19])
+            endpoints.process.terminate()
+            t.equal(endpoints.finish(), 0, "it ends")
+            t.true(1 <= len([line for line in endpoints.messages if "was set back" in line]) <= 2, f"{endpoints.messages}")
+    last, starts = {}, {}
+    for push in server.at("/v1/metrics"):
+        metrics_of(push)
+        for series, start, at in export_readers.OtlpMetrics(t.path("pushed.metrics")).times:
+            t.true(at >= last.get(series, 0), f"{series}: {at} after {last.get(series)}")
+            t.true(start is None or start <= at, f"{series}: {start} is before {at}")
+            t.equal(start, starts.setdefault(series, start), f"start of {series}")
+            last[series] = at
+    t.true(abs(max(last.values()) / 1e9 - time.time() - 7200) < 20, "it follows a clock that is set forwards")
+    [start] = [value for (name, _), value in starts.items() if name == "duet.spool.files.added"]
+    t.equal(start, 1500000000 * 10**9, "the spool's counts start with the spool")
+    [start] = [value for (name, labels), value in starts.items() if name == "duet.own.cpu" and "recorder" in labels]
+    uptime = time.clock_gettime(time.CLOCK_BOOTTIME) - recorder_started / os.sysconf("SC_CLK_TCK")
+    t.true(abs(time.time() - uptime - start / 1e9) < 1, f"the recorder's time starts with the recorder: {start}")
+    server.close()
+
+with t.case("a client that sends its request slowly is cut off, and others are served"):
+    with Endpoints("slow", "/nonexistent", 'prometheus { listen: "127.0.0.1:0" }', 0, 0, ["stay"]) as endpoints:
+        slow = [socket.create_connection(("127.0.0.1", endpoints.port)) for _ in range(15)]
+        ended, begin = {}, time.monotonic()
+        for client in slow:
+            client.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\nX-Slow: ")
+        while len(ended) < len(slow) and time.monotonic() < begin + 40:
+            for client in set(slow) - set(ended):
+                with contextlib.suppress(BlockingIOError):
+                    try:
+                        client.sendall(b"x")
+                        if client.recv(1, socket.MSG_DONTWAIT) == b"":
+                            ended[client] = time.monotonic() - begin
+                    except ConnectionError:
+                        ended[client] = time.monotonic() - begin
+            t.true("duet_build_info" in endpoints.get()[1], "another client is served")
+            time.sleep(1)
+        t.equal(len(ended), len(slow), "all slow clients are cut off")
+        t.true(all(14 <= seconds <= 30 for seconds in ended.values()), f"{sorted(ended.values())}")
+        for client in slow:
+            client.close()
+        with socket.create_connection(("127.0.0.1", endpoints.port)) as client:  # a connection that is used again and again stays
+            for _ in range(10):
+                client.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+                t.true(client.recv(4096).startswith(b"HTTP/1.1 "), "an answer")
+                time.sleep(2)
+        endpoints.process.terminate()
+        endpoints.finish()
+
 with t.case("promtool finds no fault in the names"):
     if not shutil.which("promtool"):
         raise duet_test.Skip("no promtool (package prometheus)")
@@ -255,6 +328,7 @@ with t.case("receivers that are dead, hang, are busy, close or refuse cost count
             "busy": receiver.Receiver(lambda request: (503, {"Retry-After": "3"})),
             "closes": receiver.Receiver(lambda request: None),
             "refuses": receiver.Receiver(lambda request: (400, {})),
+            "drips": receiver.Receiver(lambda request: "drip"),
             "metrics only": receiver.Receiver(lambda request: (200, {}) if "metrics" in request.path else (404, {}))}
         urls = {"dead": dead} | {name: server.url for name, server in servers.items()}
         with recording("failing", 60000) as (path, begin_ns, recorder), contextlib.ExitStack() as stack:

@@ -136,6 +136,17 @@ with t.case("hardware counters, exactly; beside NVML, as one device"):
     sources = dict(rows.ask("select metric, source from series where metric like 'gpu.pm.%'"))
     t.equal(sources["gpu.pm.sm.active"], "sm__cycles_active.avg.pct_of_peak_sustained_elapsed", "source")
 
+with t.case("counters that are chosen by name: of the hardware, and of NVML at a rate of their own"):
+    trace, _ = record("chosen.duet", ["sleep", "1"], "nvidia:20,nvidia:pm=1000Hz,nvidia:metric=gpu.pm.sm.*,nvidia:metric=gpu.power@5,"
+                      "nvidia:metric=gpu.temperature", "pm_load=0.5,nvml_load=0.5")
+    rows = Rows(trace)
+    series = dict(rows.ask("select metric, interval_ns from series where metric not like 'duet.%'"))
+    t.equal({name for name in series if name.startswith("gpu.pm.")}, {"gpu.pm.sm.active", "gpu.pm.sm.occupancy"}, "of the hardware")
+    t.equal({name: at for name, at in series.items() if not name.startswith("gpu.pm.")},
+            {"gpu.power": 200000000, "gpu.temperature": 50000000}, "of NVML")
+    t.true("2 counters, 1000 times a second" in notes(trace) and "not on this chip" not in notes(trace), f"{notes(trace)}")
+    t.equal(len(rows.ask("select metric from series where metric like 'duet.%'")), 1, "the cost of the hardware's counters")
+
 with t.case("10,000 a second for 10 s, and a buffer that is full after 3: a gap there, and no sample made up"):
     trace, said = record("full.duet", ["sleep", "10"], "nvidia:pm=10kHz", "pm_load=0.5,pm_full_ms=3000")
     rows = Rows(trace)

@@ -19,7 +19,7 @@ except ImportError as missing:
 
 t = duet_test.Suite(needs_opencl=False)
 GOLDEN = os.path.join(ROOT, "tests", "golden")
-TOPICS = ("collectors", "formats", "metrics", "stalls", "oa-sets")
+TOPICS = ("collectors", "formats", "metrics", "stalls", "oa-sets", "disks", "interfaces")
 BYS = ("kernel", "stack", "line", "instruction", "stall", "queue", "process", "thread", "range", "iteration", "wait", "cpu")
 
 

@@ -137,6 +137,19 @@ with t.case(f"the program's own clock contradicts no firing ({RUNS} runs)"):
         least = min(least, check_truth(fired, times_of(times)))
     print(f"# {count} firings; by the program's clock an iteration took {least:.2f} times its limit or more")
 
+with t.case("a short --keep: idle gaps fire at once, and a crash has a file after the others had all of theirs"):
+    t.wanted()
+    output, times = t.path("short.duet"), t.path("times")
+    result = run([DUET, "record", "-o", output, "--keep", "1", "--trigger", "idle > 150ms", "--trigger", "exit-status != 0",
+                  "--trigger-max", "1", "--trigger-run", "exit 5", "--", "sh", "-c",
+                  '"$@"; exit 9', "sh", *loop(1600, 2000, 200, 200, times)])
+    fired = firings(result.stderr)
+    gaps = [row for row in fired if row[0] == "idle > 150ms"]
+    t.true(gaps and gaps[0][2], f"the planted gap, 2.8 s before the end: {text(result.stderr)}")
+    t.equal([row[2] for row in fired if row[0] == "exit-status != 0"], [t.path("short.trigger-2.duet")],
+            f"the exit status: {text(result.stderr)}")
+    t.true("command failed with status 5" in text(result.stderr), f"the command: {text(result.stderr)}")
+
 with t.case("exit status, and a command for each file"):
     t.wanted()
     output, times, ran = t.path("status.duet"), t.path("times"), t.path("ran")
@@ -190,8 +203,8 @@ with t.case("kernels, a maximum of files, a minimum distance"):
     fired = firings(result.stderr)
     t.equal([row[2] for row in fired], [t.path("max.trigger-1.duet"), t.path("max.trigger-2.duet")],
             f"files: {text(result.stderr)}")
-    t.true("firings within 300.0 ms of another one" in text(result.stderr), f"counted: {text(result.stderr)}")
-    t.true("after 2 files" in text(result.stderr), f"counted: {text(result.stderr)}")
+    t.true("no file, because less than 300.0 ms had passed" in text(result.stderr), f"counted: {text(result.stderr)}")
+    t.true("because 2 were written or too many came at once" in text(result.stderr), f"counted: {text(result.stderr)}")
 
 with t.case("a file that cannot be written does not count; a command has no limit of the watcher's"):
     t.wanted()
@@ -320,6 +333,26 @@ with t.case("a recording goes on without the watcher"):
 
 
 # ---- kill -9 ----
+
+with t.case("a watcher that falls behind: the time that it missed is said, and noted in the recording"):
+    t.wanted()
+    times, output = t.path("times"), t.path("behind.duet")
+    running = Running([DUET, "record", "-o", output, "--keep", "1", "--trigger", "iteration > 1000 x p99", "--",
+                       *loop(5000, 2000, -1, 0, times)])
+    end = time.monotonic() + 20
+    while (not os.path.exists(output) or time.monotonic() < end - 18) and time.monotonic() < end:
+        time.sleep(0.05)
+    [own] = [child for child in running.children() if child in watchers()]
+    os.kill(own, signal.SIGSTOP)
+    time.sleep(7)
+    os.kill(own, signal.SIGCONT)
+    result = running.finish(120)
+    said = re.search(r"duet: triggers: ([0-9.]+) s from [0-9.]+ s on were not looked at", text(result.stderr))
+    t.true(said and 1.5 <= float(said[1]) <= 6, f"what was missed: {text(result.stderr)}")
+    about = json.loads(run([DUET, "info", "--json", output]).stdout)
+    notes = [row["reason"] for row in about["collectors"] if row["name"] == "trigger"]
+    t.true(any("were not looked at" in note for note in notes), f"a note: {about['collectors']}")
+
 
 def killed(whom, number):
     """Kills the program or the recorder of a recording at a random time. Returns the time of the first launches that are

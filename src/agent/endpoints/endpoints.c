@@ -24,6 +24,7 @@
 
 #include "agent/endpoints/feed.h"
 #include "agent/endpoints/prometheus.h"
+#include "agent/endpoints/real_clock.h"
 #include "agent/endpoints/streams.h"
 #include "agent/endpoints/totals.h"
 #include "base/cleanup.h"
@@ -45,6 +46,7 @@ struct endpoints {
 	struct totals *totals;
 	struct own own;
 	struct feed feed;
+	struct real_clock clock;
 	struct http_server *server;
 	struct streams *streams;
 	/* CLOCK_MONOTONIC up to which all is counted or skipped, and the end of the last interval
@@ -145,9 +147,30 @@ static void report_skipped(struct endpoints *endpoints, const struct feed_interv
 	report(endpoints, text);
 }
 
+/* Before the points of a round get their times. */
+static void follow_clock(struct endpoints *endpoints)
+{
+	const int64_t before_ns = endpoints->clock.offset_ns;
+	int64_t ahead_ns;
+	char text[256];
+	bool is_back;
+
+	/* The thread of the server reads the totals. */
+	pthread_mutex_lock(&endpoints->lock);
+	is_back = real_clock_follow(&endpoints->clock, real_clock_difference_ns(), &ahead_ns);
+	totals_shift(endpoints->totals, (uint64_t)(endpoints->clock.offset_ns - before_ns));
+	pthread_mutex_unlock(&endpoints->lock);
+	if (!is_back)
+		return;
+	snprintf(text, sizeof(text),
+		 "endpoints: the machine's clock was set back by %.1f s; times of points stay "
+		 "ahead of it, because they must not go back. Reload the agent to start new series",
+		 (double)ahead_ns / NS_PER_S);
+	report(endpoints, text);
+}
+
 static void count_interval(struct endpoints *endpoints, struct feed_interval *interval)
 {
-	const uint64_t offset_ns = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC);
 	struct live_snapshot *snapshot = interval->snapshot;
 
 	if (interval->state == TOTALS_SKIPPED)
@@ -159,14 +182,15 @@ static void count_interval(struct endpoints *endpoints, struct feed_interval *in
 					      ? snapshot->begin_ns - interval->begin_ns
 					      : 0;
 
-		snapshot->real_ns = snapshot->end_ns + offset_ns;
+		snapshot->real_ns = real_clock_at(&endpoints->clock, snapshot->end_ns);
 		if (missing_ns)
 			totals_pass(endpoints->totals, TOTALS_EMPTY, missing_ns,
-				    snapshot->begin_ns + offset_ns);
+				    real_clock_at(&endpoints->clock, snapshot->begin_ns));
 		totals_add(endpoints->totals, snapshot);
 	} else {
 		totals_pass(endpoints->totals, interval->state,
-			    interval->end_ns - interval->begin_ns, interval->end_ns + offset_ns);
+			    interval->end_ns - interval->begin_ns,
+			    real_clock_at(&endpoints->clock, interval->end_ns));
 	}
 	for (size_t i = 0; i < interval->losses_count; i++)
 		totals_add_loss(endpoints->totals, &interval->losses[i]);
@@ -187,9 +211,9 @@ static void read_own(struct endpoints *endpoints, uint64_t spent_ns)
 
 	pthread_mutex_lock(&endpoints->lock);
 	own->analysis_ns += spent_ns;
-	own_read_process(getpid(), &own->processes[0]);
+	own_read_process(getpid(), &endpoints->clock, &own->processes[0]);
 	if (recorder)
-		own_read_process(recorder, &own->processes[1]);
+		own_read_process(recorder, &endpoints->clock, &own->processes[1]);
 	if (hooks->read_spool)
 		own->has_spool = hooks->read_spool(hooks->context, &own->spool);
 	own->behind_ns = behind_ns(endpoints);
@@ -202,6 +226,7 @@ static void count_due(struct endpoints *endpoints)
 	uint64_t start_ns = clock_ns(CLOCK_MONOTONIC);
 	struct feed_interval interval;
 
+	follow_clock(endpoints);
 	while (feed_next(&endpoints->feed, clock_ns(CLOCK_MONOTONIC), &interval))
 		count_interval(endpoints, &interval);
 	read_own(endpoints, clock_ns(CLOCK_MONOTONIC) - start_ns);
@@ -237,15 +262,14 @@ static int start_server(struct endpoints *endpoints)
 static int start_all(struct endpoints *endpoints)
 {
 	const uint64_t begin_ns = endpoints->cursor_ns;
-	const uint64_t offset_ns = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC);
+	const uint64_t begin_real_ns = real_clock_at(&endpoints->clock, begin_ns);
 	const struct totals_options totals = {.max_kernels = endpoints->options->max_kernels,
 					      .max_processes = endpoints->options->max_processes,
-					      .start_real_ns = begin_ns + offset_ns,
+					      .start_real_ns = begin_real_ns,
 					      .version = endpoints->hooks->version};
 	int error = totals_new(&totals, &endpoints->totals);
 
-	endpoints->own =
-		(struct own){.start_ns = begin_ns + offset_ns, .processes[0].role = "endpoints"};
+	endpoints->own = (struct own){.start_ns = begin_real_ns, .processes[0].role = "endpoints"};
 	if (endpoints->hooks->recorder_pid || endpoints->hooks->read_recorder_pid)
 		endpoints->own.processes[1].role = "recorder";
 	if (!error)
@@ -281,10 +305,14 @@ static bool wait_stop(const struct endpoints *endpoints, int stop_fd, int signal
 static void loop(struct endpoints *endpoints, int stop_fd, int signal_fd)
 {
 	do {
+		if (endpoints->hooks->on_round)
+			endpoints->hooks->on_round(endpoints->hooks->context,
+						   clock_ns(CLOCK_MONOTONIC));
 		count_due(endpoints);
 		if (endpoints->hooks->ends_with_file && feed_is_complete(&endpoints->feed))
 			break;
 		push_due(endpoints, false);
+		http_server_look(endpoints->server);
 	} while (!wait_stop(endpoints, stop_fd, signal_fd));
 	push_due(endpoints, true);
 }
@@ -300,6 +328,7 @@ int endpoints_run(const struct endpoints_options *options, const struct endpoint
 	int error;
 
 	endpoints.counted_ns = endpoints.cursor_ns;
+	real_clock_init(&endpoints.clock);
 	pthread_mutex_init(&endpoints.lock, NULL);
 	feed_init(&endpoints.feed, path, endpoints.cursor_ns, hooks->lag_ns);
 	error = start_all(&endpoints);

@@ -28,6 +28,8 @@ struct endpoints_hooks {
 	/* CLOCK_MONOTONIC of the recorder's last sign of life, for /healthz. */
 	uint64_t (*read_beat)(void *context);
 	bool (*read_spool)(void *context, struct endpoints_spool *ret_spool);
+	/* Called about once per second, for a watch over the process. NULL: not called. */
+	void (*on_round)(void *context, uint64_t now_ns);
 	void (*on_listen)(void *context, uint16_t port);
 	void (*on_message)(void *context, const char *text);
 	void *context;

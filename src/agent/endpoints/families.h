@@ -34,7 +34,7 @@ struct metric_point {
 	bool is_real;
 	uint64_t value; /* unless is_real */
 	double real;
-	uint64_t born_ns; /* CLOCK_REALTIME from which a counter counts */
+	uint64_t born_ns; /* CLOCK_REALTIME from which a counter counts; 0: not known */
 };
 
 /* Receives all metrics. The points of a family follow it; a family may have none. */

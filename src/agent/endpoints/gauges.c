@@ -153,7 +153,23 @@ static uint64_t hash_text(uint64_t hash, const char *text)
 	return hash;
 }
 
-/* *ret_index: families_count if there is no room. */
+/* The index for a new family. A family without gauges gives way; its index is used again, because
+ * gauges refer to it. GAUGE_FAMILIES_MAX: there is no room. */
+static size_t find_room(const struct gauges *gauges)
+{
+	bool is_used[GAUGE_FAMILIES_MAX] = {false};
+	size_t index = 0;
+
+	if (gauges->families_count < GAUGE_FAMILIES_MAX)
+		return gauges->families_count;
+	for (size_t i = 0; i < gauges->count; i++)
+		is_used[gauges->all[i].family] = true;
+	while (index < GAUGE_FAMILIES_MAX && is_used[index])
+		index++;
+	return index;
+}
+
+/* *ret_index: GAUGE_FAMILIES_MAX if there is no room. */
 static int find_family(struct gauges *gauges, const struct gauge_key *key, size_t *ret_index)
 {
 	uint64_t hash = hash_text(hash_text(UINT64_C(0xcbf29ce484222325), key->name), key->unit);
@@ -165,8 +181,8 @@ static int find_family(struct gauges *gauges, const struct gauge_key *key, size_
 			*ret_index = i;
 			return 0;
 		}
-	*ret_index = gauges->families_count;
-	if (gauges->families_count == GAUGE_FAMILIES_MAX)
+	*ret_index = find_room(gauges);
+	if (*ret_index == GAUGE_FAMILIES_MAX)
 		return 0;
 	while (unit < ARRAY_COUNT(units) && strcmp(units[unit].shown, key->unit) != 0)
 		unit++;
@@ -181,6 +197,11 @@ static int find_family(struct gauges *gauges, const struct gauge_key *key, size_
 			*ret_index = i;
 			return 0;
 		}
+	if (*ret_index < gauges->families_count) {
+		free(gauges->families[*ret_index].texts);
+		gauges->families[*ret_index] = family;
+		return 0;
+	}
 	if (array_append(gauges->families, gauges->families_capacity, gauges->families_count,
 			 family)) {
 		free(family.texts);
@@ -238,7 +259,7 @@ int gauges_set(struct gauges *gauges, const struct gauge_key *key, double value,
 	if (!isfinite(value))
 		return 0;
 	error = find_family(gauges, key, &gauge.family);
-	if (error || gauge.family == gauges->families_count) {
+	if (error || gauge.family == GAUGE_FAMILIES_MAX) {
 		gauges->refused += !error;
 		return error;
 	}

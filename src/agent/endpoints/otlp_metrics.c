@@ -81,9 +81,12 @@ static void on_point(void *context, const struct metric_family *family,
 	struct protobuf *message = &metrics->message;
 	size_t begin = protobuf_begin(message, OTLP_SUM_DATA_POINTS);
 
-	if (family->type == METRIC_COUNTER)
+	/* A start that is not known is left out. One that the clock showed before it was set back
+	 * must not be after the point. */
+	if (family->type == METRIC_COUNTER && point->born_ns)
 		protobuf_fixed64(message, OTLP_NUMBER_DATA_POINT_START_TIME_UNIX_NANO,
-				 point->born_ns);
+				 point->born_ns < metrics->time_ns ? point->born_ns
+								   : metrics->time_ns);
 	protobuf_fixed64(message, OTLP_NUMBER_DATA_POINT_TIME_UNIX_NANO, metrics->time_ns);
 	if (point->is_real)
 		protobuf_double(message, OTLP_NUMBER_DATA_POINT_AS_DOUBLE, point->real);

@@ -17,11 +17,21 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/clock_ns.h"
 
-bool own_read_process(pid_t pid, struct own_process *process)
+/* Both times are since the machine's start, in which suspended time counts. */
+static uint64_t start_of(const struct real_clock *clock, uint64_t started_ns)
+{
+	const uint64_t up_ns = clock_ns(CLOCK_BOOTTIME);
+	const uint64_t age_ns = up_ns > started_ns ? up_ns - started_ns : 0;
+
+	return real_clock_at(clock, clock_ns(CLOCK_MONOTONIC)) - age_ns;
+}
+
+bool own_read_process(pid_t pid, const struct real_clock *clock, struct own_process *process)
 {
 	char path[64], text[1024];
-	uint64_t user, system, children_user, children_system,
+	uint64_t user, system, children_user, children_system, start,
 		tick_ns = UINT64_C(1000000000) / (uint64_t)sysconf(_SC_CLK_TCK);
 	long pages;
 	const char *after;
@@ -39,11 +49,13 @@ bool own_read_process(pid_t pid, struct own_process *process)
 	after = strrchr(text, ')');
 	if (!after || sscanf(after + 1,
 			     " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNu64 " %" SCNu64
-			     " %" SCNu64 " %" SCNu64 " %*d %*d %*d %*d %*u %*u %ld",
-			     &user, &system, &children_user, &children_system, &pages) != 5)
+			     " %" SCNu64 " %" SCNu64 " %*d %*d %*d %*d %" SCNu64 " %*u %ld",
+			     &user, &system, &children_user, &children_system, &start, &pages) != 6)
 		return false;
 	if (process->pid != pid)
 		process->ended_ns = process->cpu_ns;
+	if (!process->start_ns)
+		process->start_ns = start_of(clock, start * tick_ns);
 	process->pid = pid;
 	process->cpu_ns =
 		process->ended_ns + (user + system + children_user + children_system) * tick_ns;
@@ -105,7 +117,7 @@ static void visit_processes(const struct own *own, const struct metric_visitor *
 				.labels = {{"role", process->role}},
 				.labels_count = 1,
 				.value = member_of(process, process_families[i].member),
-				.born_ns = own->start_ns};
+				.born_ns = process->start_ns};
 
 			if (process->role)
 				visitor->on_point(visitor->context, family, &point);
@@ -156,10 +168,10 @@ static const struct {
 		       "Age of the newest second that the counters contain")},
 };
 
-static void visit_value(const struct own *own, const struct metric_family *family, uint64_t value,
+static void visit_value(const struct metric_family *family, uint64_t value, uint64_t born_ns,
 			const struct metric_visitor *visitor)
 {
-	const struct metric_point point = {.value = value, .born_ns = own->start_ns};
+	const struct metric_point point = {.value = value, .born_ns = born_ns};
 
 	visitor->on_family(visitor->context, family);
 	visitor->on_point(visitor->context, family, &point);
@@ -246,11 +258,12 @@ void own_visit(const struct own *own, const struct metric_visitor *visitor)
 {
 	visit_processes(own, visitor);
 	for (size_t i = 0; i < ARRAY_COUNT(reading_families); i++)
-		visit_value(own, &reading_families[i].family,
-			    member_of(own, reading_families[i].member), visitor);
+		visit_value(&reading_families[i].family, member_of(own, reading_families[i].member),
+			    own->start_ns, visitor);
 	for (size_t i = 0; own->has_spool && i < ARRAY_COUNT(spool_families); i++)
-		visit_value(own, &spool_families[i].family,
-			    member_of(&own->spool, spool_families[i].member), visitor);
+		visit_value(&spool_families[i].family,
+			    member_of(&own->spool, spool_families[i].member), own->spool.start_ns,
+			    visitor);
 	visit_results(own, visitor);
 	visit_stream_values(own, &retries_family, retries_of, visitor);
 	visit_stream_values(own, &sent_family, sent_bytes_of, visitor);

@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include "agent/endpoints/families.h"
+#include "agent/endpoints/real_clock.h"
 #include "net/push_queue.h"
 
 /* State of the agent's spool folder. */
@@ -17,6 +18,7 @@ struct endpoints_spool {
 	uint64_t files, bytes, max_bytes;
 	uint64_t added, dropped, dropped_bytes;
 	uint64_t skipped, skipped_ns;
+	uint64_t start_ns; /* CLOCK_REALTIME at which the counts began; 0: not known */
 };
 
 enum { OWN_STREAMS_MAX = 4, OWN_ROLES = 2 };
@@ -26,6 +28,7 @@ struct own_process {
 	uint64_t cpu_ns, resident_bytes;
 	pid_t pid;         /* at the last reading */
 	uint64_t ended_ns; /* part of cpu_ns, by processes before this pid */
+	uint64_t start_ns; /* CLOCK_REALTIME at which the first of them started; 0: not known */
 };
 
 struct own_stream {
@@ -47,6 +50,6 @@ struct own {
 
 /* Reads the processor time of a process, with its ended children, and its memory; false: it is
  * gone. The time of a process with another pid is added to that of the process before. */
-bool own_read_process(pid_t pid, struct own_process *process);
+bool own_read_process(pid_t pid, const struct real_clock *clock, struct own_process *process);
 
 void own_visit(const struct own *own, const struct metric_visitor *visitor);

@@ -296,6 +296,15 @@ void totals_pass(struct totals *totals, enum totals_state state, uint64_t durati
 	end_interval(totals);
 }
 
+void totals_shift(struct totals *totals, uint64_t step_ns)
+{
+	for (size_t i = 0; i < TOTALS_TABLES; i++)
+		for (size_t k = 0; k < totals->tables[i].count; k++)
+			totals->tables[i].rows[k].used_ns += step_ns;
+	for (size_t i = 0; i < totals->gauges.count; i++)
+		totals->gauges.all[i].set_ns += step_ns;
+}
+
 uint64_t totals_real_ns(const struct totals *totals)
 {
 	return totals->real_ns;

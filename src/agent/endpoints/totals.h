@@ -47,6 +47,9 @@ void totals_pass(struct totals *totals, enum totals_state state, uint64_t durati
 /* Adds rows that the recorder could not store. */
 void totals_add_loss(struct totals *totals, const struct event_loss *loss);
 
+/* The clock was set forwards: rows and gauges do not become older by that. */
+void totals_shift(struct totals *totals, uint64_t step_ns);
+
 /* CLOCK_REALTIME up to which everything is counted. */
 uint64_t totals_real_ns(const struct totals *totals);
 

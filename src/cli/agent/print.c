@@ -130,9 +130,16 @@ static void print_recorded(const struct agent_status *status)
 		printf(", %" PRIu64 " of them because the sampling has too many processes",
 		       counts->refused_full);
 	printf("\nrecorder   %" PRIu64 " restarts, %" PRIu64 " replaced for memory, %" PRIu64
-	       " reloads, %" PRIu64 " reloads refused\n",
-	       status->recorder_restarts, status->recorder_recycles, status->reloads,
-	       status->reloads_refused);
+	       " for the size of its file, %" PRIu64 " reloads, %" PRIu64 " reloads refused\n",
+	       status->recorder_restarts, status->recorder_recycles, status->recorder_turns,
+	       status->reloads, status->reloads_refused);
+	if (status->recorder_hangs)
+		printf("  killed   %" PRIu64 " times because it did not answer\n",
+		       status->recorder_hangs);
+	if (status->metrics_pid || status->metrics_restarts)
+		printf("endpoints  %" PRIu64 " restarts, %" PRIu64 " replaced for memory, %" PRIu64
+		       " killed because they did not answer\n",
+		       status->metrics_restarts, status->metrics_recycles, status->metrics_hangs);
 }
 
 void agent_print_text(const struct agent_status *status, bool is_running)
@@ -200,12 +207,24 @@ static void write_recorder(const struct agent_status *status, struct json_writer
 	json_pair_bool(json, "ready", status->is_ready != 0);
 	json_pair_u64(json, "restarts", status->recorder_restarts);
 	json_pair_u64(json, "replaced_for_memory", status->recorder_recycles);
+	json_pair_u64(json, "replaced_for_file_size", status->recorder_turns);
+	json_pair_u64(json, "hangs", status->recorder_hangs);
 	json_pair_u64(json, "reloads", status->reloads);
 	json_pair_u64(json, "reloads_refused", status->reloads_refused);
 	json_pair_u64(json, "processes", status->counts.processes);
 	json_pair_u64(json, "refused", status->counts.refused);
 	json_pair_u64(json, "refused_full", status->counts.refused_full);
 	json_pair_u64(json, "rows", status->counts.rows);
+	json_object_end(json);
+}
+
+static void write_endpoints(const struct agent_status *status, struct json_writer *json)
+{
+	json_pair_object(json, "endpoints");
+	json_pair_i64(json, "pid", status->metrics_pid);
+	json_pair_u64(json, "restarts", status->metrics_restarts);
+	json_pair_u64(json, "replaced_for_memory", status->metrics_recycles);
+	json_pair_u64(json, "hangs", status->metrics_hangs);
 	json_object_end(json);
 }
 
@@ -222,6 +241,7 @@ int agent_print_json(const struct agent_status *status, bool is_running)
 	json_pair_u64(&json, "uptime_ns", uptime_ns(status));
 	json_pair_text(&json, "config", status->config[0] ? status->config : NULL);
 	write_recorder(status, &json);
+	write_endpoints(status, &json);
 	write_cost(status, &json);
 	write_spool(status, &json);
 	write_errors(status, &json);

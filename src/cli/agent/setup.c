@@ -241,6 +241,66 @@ static int read_endpoints(struct agent_loaded *loaded)
 	return error;
 }
 
+/* An agent without them would wait for nothing. */
+static int refuse_triggers(const struct agent_loaded *loaded)
+{
+	const struct config_value *value = option_file_next(&loaded->request.file, "trigger", NULL);
+
+	return value ? refuse(loaded, value,
+			      "does not work in duet agent, which keeps all of the time; remove "
+			      "it, or use duet record --trigger")
+		     : 0;
+}
+
+/* Fields of the file that the agent decides itself. */
+static const struct agent_ignored {
+	const char *field, *why;
+} ignored_fields[] = {
+	{"output", "the files of an agent are in 'agent.spool'"},
+	{"command", "an agent starts no program"},
+	{"pid", "an agent records all processes; choose them with 'agent.include'"},
+	{"user", "an agent starts no program; the recorder's user is 'agent.user'"},
+	{"preload", "an agent starts no program"},
+	{"duration", "an agent records until it is ended"},
+	{"keep", "the age of files is limited by 'agent.max_age'"},
+	{"max_size", "the size of the spool is limited by 'agent.max_disk'"},
+	{"archive", "an agent copies no symbol files; see duet-archive(1)"},
+	{"verbose", "duet agent status prints what an agent does"},
+};
+
+static void print_ignored(const struct cli_command *command, const char *path,
+			  const struct config_value *value, const char *why)
+{
+	struct option_file file = {.path = path};
+	char line[sizeof(struct shown) + 512];
+
+	snprintf(line, sizeof(line), "%s: '%s' is ignored: %s",
+		 option_file_place(&file, value).text, value->path, why);
+	print_error(command->name, line);
+}
+
+/* The file is read once more: the values of a loaded one were replaced by an agent's. */
+void agent_print_ignored(const struct cli_command *command, const char *path)
+{
+	struct config_report report = {.count = 0};
+	struct config *config = NULL;
+	const struct config_value *value;
+
+	if (!path || config_open(path, &report, &config)) {
+		error_clear();
+		return;
+	}
+	for (size_t i = 0; i < ARRAY_COUNT(ignored_fields); i++) {
+		value = config_next(config, ignored_fields[i].field, NULL);
+		if (value)
+			print_ignored(command, path, value, ignored_fields[i].why);
+	}
+	value = config_next(config, "all", NULL);
+	if (value && strcmp(value->text, "true") != 0)
+		print_ignored(command, path, value, "an agent records all processes");
+	config_close(config);
+}
+
 static int load(struct agent_loaded *loaded, const struct cli_command *command, const char *config)
 {
 	char name[] = "agent", all[] = "--all", option[] = "--config";
@@ -250,7 +310,7 @@ static int load(struct agent_loaded *loaded, const struct cli_command *command, 
 	if (!request_read(&loaded->request, command, config ? 4 : 2, words, &status) ||
 	    request_fill(&loaded->request, loaded->pids, &loaded->setup.session))
 		return -EINVAL;
-	if (fill_settings(loaded) || read_endpoints(loaded))
+	if (refuse_triggers(loaded) || fill_settings(loaded) || read_endpoints(loaded))
 		return -EINVAL;
 	request_find_guests(&loaded->setup.session, loaded->guests);
 	if (session_check(&loaded->setup.session)) {

@@ -29,4 +29,6 @@ char *agent_default_runtime(void);
 /* Reads a file; config NULL: the defaults. Prints mistakes. Errors: -EINVAL. */
 int agent_loaded_new(const struct cli_command *command, const char *config,
 		     struct agent_loaded **ret_loaded);
+/* Prints a line for each field of a valid file that an agent ignores. config NULL: nothing. */
+void agent_print_ignored(const struct cli_command *command, const char *config);
 void agent_loaded_free(struct agent_loaded *loaded); /* NULL-safe */

@@ -34,7 +34,7 @@ enum {
 	MIN_MEMORY = 1 << 26,
 	MAX_FREQUENCY = 20000,
 	FLUSH_LEAST_NS = 100000000,
-	WORD_SIZE = 128
+	WORD_SIZE = 192
 };
 
 /* All rows but config, print-config, owner, turn and ring are also fields of
@@ -451,26 +451,49 @@ static int parse_pids(const char *text, pid_t *pids, size_t *ret_count)
 	return 0;
 }
 
+/* Whether the collector's option of this name is followed by a value only: "disk=GLOB". */
+static bool takes_value(const struct collector *collector, const char *name)
+{
+	const size_t length = strlen(name);
+	bool has_value = false;
+
+	for (const struct collector_option *row = collector->options; row && row->name; row++) {
+		if (strcmp(row->name, name) == 0)
+			return false;
+		has_value |= strncmp(row->name, name, length) == 0 && row->name[length] == '=';
+	}
+	return has_value;
+}
+
 /* Formats a collector's field as a word of --collect: "system:50" for rate_hz, "nvidia:pm=50" for
- * pm: 50, "system:smaps" for a switch, "system:-smaps" for a switch that is off, "system" for the
- * collector alone. */
-static void format_word(const struct collector *collector, const struct config_value *value,
-			char word[WORD_SIZE])
+ * pm: 50, "system:disk=sda" for a text, "system:smaps" for a switch, "system:-smaps" for a switch
+ * that is off, "system" for the collector alone. Errors: -EINVAL with the error chain. */
+static int format_word(const struct collector *collector, const struct config_value *value,
+		       char word[WORD_SIZE])
 {
 	const char *field = strchr(value->path, '.');
+	char name[WORD_SIZE];
+	int length;
 
-	if (!field)
-		snprintf(word, WORD_SIZE, "%s", collector->name);
-	else if (strcmp(field, ".rate_hz") == 0)
-		snprintf(word, WORD_SIZE, "%s:%s", collector->name, value->text);
-	else if (strspn(value->text, "0123456789"))
-		snprintf(word, WORD_SIZE, "%s:%s=%s", collector->name, field + 1, value->text);
-	else
-		snprintf(word, WORD_SIZE, "%s:%s%s", collector->name,
-			 strcmp(value->text, "true") == 0 ? "" : "-", field + 1);
-	for (char *at = word; *at; at++)
+	snprintf(name, sizeof(name), "%s", field ? field + 1 : "");
+	for (char *at = name; *at; at++)
 		if (*at == '_')
 			*at = '-';
+	if (!field)
+		length = snprintf(word, WORD_SIZE, "%s", collector->name);
+	else if (strcmp(name, "rate-hz") == 0)
+		length = snprintf(word, WORD_SIZE, "%s:%s", collector->name, value->text);
+	else if (takes_value(collector, name) || strspn(value->text, "0123456789"))
+		length = snprintf(word, WORD_SIZE, "%s:%s=%s", collector->name, name, value->text);
+	else
+		length = snprintf(word, WORD_SIZE, "%s:%s%s", collector->name,
+				  strcmp(value->text, "true") == 0 ? "" : "-", name);
+	if (strchr(word, ',') || length >= WORD_SIZE)
+		return error_set(-EINVAL,
+				 "'%s' takes a name or glob without a comma, of at most "
+				 "%d bytes; write each in its own quotes",
+				 value->path, WORD_SIZE / 2);
+	return 0;
 }
 
 /* Prints a mistake in a collector's field; for a rate, with the collector's description of its
@@ -503,7 +526,8 @@ static int read_groups(struct request *request, struct string_builder *words)
 		if (is_on_line)
 			option_file_forget(&request->file, collectors[i]->name);
 		while ((value = option_file_next(&request->file, collectors[i]->name, value))) {
-			format_word(collectors[i], value, word);
+			if (format_word(collectors[i], value, word))
+				return refuse_value(request, value, error_text());
 			if (collectors_check(word))
 				return refuse_group(request, collectors[i], value);
 			string_builder_appendf(words, "%s,", word);

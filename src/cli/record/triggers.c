@@ -31,7 +31,9 @@
 enum {
 	MAX_PENDING = 16,
 	STEP_BYTES = 4 << 20,
-	LAST_MS = 2000 /* for the watcher to evaluate the last rows */
+	LAST_MS = 2000, /* for the watcher to evaluate the last rows */
+	/* Id of our note. The recorder counts its own from 1 on. */
+	SKIPS_NOTE = 1 << 30
 };
 #define SEGMENT_NS UINT64_C(500000000)
 #define FLUSH_NS   UINT64_C(200000000)
@@ -55,8 +57,11 @@ struct triggers {
 	uint64_t last_ns;              /* the last firing that is written or pending; 0: none */
 	uint64_t written_ns;           /* the last firing that is written; 0: none */
 	unsigned int files;            /* written, pending or failed */
-	unsigned int failed;           /* that could not be written */
-	uint64_t too_close, too_many;  /* firings that are not written */
+	unsigned int explicit_files;   /* those of is_explicit */
+	unsigned int failed, explicit_failed; /* that could not be written */
+	uint64_t too_close, too_many;         /* firings that are not written */
+	uint64_t skips, skipped_ns;           /* times at which the watcher looked too late */
+	bool has_new_skip;                    /* since the last note */
 };
 
 /* ---- firings --------------------------------------------------------------------------------- */
@@ -72,7 +77,8 @@ static struct shown describe(const struct triggers *triggers, const struct trigg
 	return format_text(shown.text);
 }
 
-/* Events that the user caused are written even if they come soon after another one. */
+/* Events that the user caused are written even if they come soon after another one, or if the
+ * others have all files: a crash is not missed because of many slow iterations before it. */
 static bool is_explicit(const struct triggers *triggers, const struct trigger_firing *firing)
 {
 	enum trigger_subject subject = triggers->options.exprs[firing->expr].subject;
@@ -89,12 +95,21 @@ static bool is_too_close(const struct triggers *triggers, const struct trigger_f
 	       !is_explicit(triggers, firing);
 }
 
+static bool has_room(const struct triggers *triggers, const struct trigger_firing *firing)
+{
+	const unsigned int all = triggers->files - triggers->failed;
+	const unsigned int explicit = triggers->explicit_files - triggers->explicit_failed;
+
+	return (is_explicit(triggers, firing) ? explicit : all - explicit) <
+		       triggers->options.max_files &&
+	       triggers->pending_count < MAX_PENDING;
+}
+
 static void add_firing(struct triggers *triggers, const struct trigger_firing *firing)
 {
 	bool is_close = is_too_close(triggers, firing);
 
-	if (is_close || triggers->files - triggers->failed == triggers->options.max_files ||
-	    triggers->pending_count == MAX_PENDING) {
+	if (is_close || !has_room(triggers, firing)) {
 		*(is_close ? &triggers->too_close : &triggers->too_many) += 1;
 		if (triggers->options.is_verbose)
 			fprintf(stderr, "duet: %s; not written\n", describe(triggers, firing).text);
@@ -103,6 +118,7 @@ static void add_firing(struct triggers *triggers, const struct trigger_firing *f
 	triggers->pending[triggers->pending_count++] = *firing;
 	triggers->last_ns = firing->end_ns;
 	triggers->files++;
+	triggers->explicit_files += is_explicit(triggers, firing);
 }
 
 static void add_own(struct triggers *triggers, uint32_t expr, uint64_t now_ns, const char *reason)
@@ -113,6 +129,23 @@ static void add_own(struct triggers *triggers, uint32_t expr, uint64_t now_ns, c
 	add_firing(triggers, &firing);
 }
 
+/* The first one is printed at once, all of them at the end. */
+static void add_skip(struct triggers *triggers, const struct trigger_firing *skip)
+{
+	const uint64_t lasted_ns = skip->end_ns - smaller(skip->begin_ns, skip->end_ns);
+	const uint64_t at_ns = skip->begin_ns - smaller(triggers->begin_ns, skip->begin_ns);
+
+	triggers->skips++;
+	triggers->skipped_ns += lasted_ns;
+	triggers->has_new_skip = true;
+	if (triggers->skips == 1)
+		fprintf(stderr,
+			"duet: triggers: %s from %.1f s on were not looked at, because the machine "
+			"is too busy; triggers in this time are missed. A longer --keep allows "
+			"longer delays\n",
+			format_duration(lasted_ns).text, (double)at_ns / 1e9);
+}
+
 static void handle_event(struct triggers *triggers, enum watcher_event event,
 			 const struct trigger_firing *firing)
 {
@@ -120,6 +153,11 @@ static void handle_event(struct triggers *triggers, enum watcher_event event,
 		add_firing(triggers, firing);
 	else if (event == WATCHER_PROBLEM)
 		fprintf(stderr, "duet: trigger %s\n", format_text(firing->reason).text);
+	else if (event == WATCHER_SKIPPED)
+		add_skip(triggers, firing);
+	else if (event == WATCHER_DROPPED)
+		*(triggers->options.interval_ns ? &triggers->too_close : &triggers->too_many) +=
+			firing->end_ns;
 	else if (event == WATCHER_ENDED)
 		fprintf(stderr, "duet: triggers: the process that looks for them has ended "
 				"unexpectedly; only "
@@ -205,9 +243,30 @@ static void write_row(const struct triggers *triggers, struct trace_writer *writ
 			trace_writer_string(writer, firing->reason, strlen(firing->reason)),
 		.begin_ns = firing->begin_ns,
 		.end_ns = firing->end_ns,
+		.process = firing->process,
 	};
 
 	trace_writer_entity(writer, EVENT_TRIGGER, &row);
+}
+
+/* One note with all times so far. */
+static void write_skips(struct triggers *triggers, struct trace_writer *writer, uint64_t now_ns)
+{
+	struct event_collector row = {
+		.id = SKIPS_NOTE, .state = COLLECTOR_PARTIAL, .begin_ns = now_ns};
+	char text[200];
+
+	if (!triggers->has_new_skip)
+		return;
+	triggers->has_new_skip = false;
+	snprintf(text, sizeof(text),
+		 "%s of the recording, in %llu %s, were not looked at, because the machine is too "
+		 "busy; triggers in this time are missed",
+		 format_duration(triggers->skipped_ns).text, (unsigned long long)triggers->skips,
+		 format_noun(triggers->skips, "part", "parts"));
+	row.name_string = trace_writer_string(writer, "trigger", strlen("trigger"));
+	row.reason_string = trace_writer_string(writer, text, strlen(text));
+	trace_writer_entity(writer, EVENT_COLLECTOR, &row);
 }
 
 static unsigned int number_of_first(const struct triggers *triggers)
@@ -231,6 +290,7 @@ static void report_failure(struct triggers *triggers)
 		describe(triggers, &triggers->pending[0]).text, error_text());
 	error_clear();
 	triggers->failed++;
+	triggers->explicit_failed += is_explicit(triggers, &triggers->pending[0]);
 	if (triggers->pending_count == 1)
 		triggers->last_ns = triggers->written_ns;
 	remove_first(triggers);
@@ -320,6 +380,7 @@ static bool on_tick(void *context, struct trace_writer *writer, uint64_t now_ns)
 		begin(triggers, writer, now_ns);
 	read_watcher(triggers);
 	check_signals(triggers, now_ns);
+	write_skips(triggers, writer, now_ns);
 	write_files(triggers, writer, now_ns, STEP_BYTES, false);
 	return false;
 }
@@ -351,6 +412,7 @@ static void on_end(void *context, struct trace_writer *writer, uint64_t now_ns,
 	if (!triggers->has_begun)
 		begin(triggers, writer, now_ns);
 	evaluate_rest(triggers, writer, now_ns);
+	write_skips(triggers, writer, now_ns);
 	check_signals(triggers, now_ns);
 	if (program_status)
 		check_status(triggers, now_ns, *program_status);
@@ -362,8 +424,12 @@ static void on_end(void *context, struct trace_writer *writer, uint64_t now_ns,
 static int start_watcher(struct triggers *triggers)
 {
 	const struct triggers_options *options = &triggers->options;
-	const struct watcher_options watcher = {options->exprs, options->count, options->keep_ns,
-						options->command};
+	const struct watcher_options watcher = {
+		.exprs = options->exprs,
+		.count = options->count,
+		.keep_ns = options->keep_ns,
+		.max_age_ns = larger(options->keep_ns, options->after_ns + RESERVE_NS),
+		.command = options->command};
 
 	if (!options->command && !trigger_needs_rows(options->exprs, options->count))
 		return 0;
@@ -405,16 +471,26 @@ static void print_suppressed(const struct triggers *triggers)
 {
 	if (triggers->too_close)
 		fprintf(stderr,
-			"duet: triggers: %llu more %s within %s of another one; see "
-			"--trigger-interval\n",
+			"duet: triggers: %llu more %s no file, because less than %s had passed "
+			"since "
+			"another one; see --trigger-interval\n",
 			(unsigned long long)triggers->too_close,
-			format_noun(triggers->too_close, "firing", "firings"),
+			format_noun(triggers->too_close, "firing has", "firings have"),
 			format_duration(triggers->options.interval_ns).text);
+	if (triggers->skips > 1)
+		fprintf(stderr,
+			"duet: triggers: %s in %llu parts were not looked at, and triggers in them "
+			"are "
+			"missed\n",
+			format_duration(triggers->skipped_ns).text,
+			(unsigned long long)triggers->skips);
 	if (triggers->too_many)
-		fprintf(stderr, "duet: triggers: %llu more %s after %u files; see --trigger-max\n",
+		fprintf(stderr,
+			"duet: triggers: %llu more %s no file, because %u were written or too many "
+			"came at once; see --trigger-max\n",
 			(unsigned long long)triggers->too_many,
-			format_noun(triggers->too_many, "firing", "firings"),
-			triggers->options.max_files);
+			format_noun(triggers->too_many, "firing has", "firings have"),
+			triggers->files - triggers->failed);
 }
 
 void triggers_end(struct triggers *triggers)

@@ -6,7 +6,8 @@
  * Gets:     the growing trace file, and messages of the recorder
  * Gives:    firings, over a socket
  * Owns:     the newest seconds of the file in memory, at most WINDOW_BYTES
- * Fails:    quietly: the recording goes on without triggers, and the recorder warns the user
+ * Fails:    quietly: the recording goes on without triggers, and the recorder warns the user. Time
+ *           that the file has dropped before the watcher looked is reported
  * Why a process: the recorder reads rings every few ms, and a slow analysis in it would lose rows.
  * A crash or a lack of memory in the watcher costs only the triggers. It has no descriptor of the
  * recorder or of the program, and the kernel kills it if the recorder dies
@@ -30,7 +31,9 @@
 
 #include "analyze/model.h"
 #include "base/array.h"
+#include "base/clock_ns.h"
 #include "base/error.h"
+#include "base/number.h"
 #include "trace/tail.h"
 
 enum {
@@ -43,10 +46,14 @@ enum {
 	UINT64_C(1000000000) /* rows before new ones that are read too, to align clocks \
 			      */
 #define MEMORY_BYTES (UINT64_C(2) << 30)
+#define REPORTED_NS \
+	UINT64_C(5000000000) /* the status of a command that ends later is not reported */
 
 enum message_kind {
 	MESSAGE_FIRED = WATCHER_FIRED,
 	MESSAGE_PROBLEM = WATCHER_PROBLEM,
+	MESSAGE_SKIPPED = WATCHER_SKIPPED,
+	MESSAGE_DROPPED = WATCHER_DROPPED,
 	MESSAGE_DONE = WATCHER_DONE,
 	MESSAGE_FOLLOW, /* text: path of the trace */
 	MESSAGE_RUN,    /* text: path of the new file; firing.reason */
@@ -93,6 +100,8 @@ struct watching {
 	struct trace_tail *tail;
 	off_t size;
 	uint64_t newest_ns;   /* at the last update */
+	uint64_t looked_ns;   /* time of the last look at the file, or of its opening */
+	uint32_t seen;        /* number of the newest segment at the last look; 0: none */
 	struct rlimit memory; /* limit before the watcher's own one */
 };
 
@@ -103,6 +112,10 @@ static void report_firings(struct watching *watching)
 
 	while (trigger_set_next(watching->set, &message.firing))
 		send_message(watching->fd, &message);
+	message = (struct message){.kind = MESSAGE_DROPPED};
+	message.firing.end_ns = trigger_set_dropped(watching->set);
+	if (message.firing.end_ns)
+		send_message(watching->fd, &message);
 	message = (struct message){.kind = MESSAGE_PROBLEM};
 	while ((problem = trigger_set_problem(watching->set))) {
 		snprintf(message.firing.reason, sizeof(message.firing.reason), "%s", problem);
@@ -110,11 +123,33 @@ static void report_firings(struct watching *watching)
 	}
 }
 
+/* Reports the time since the last look that cannot fire any more: its segments were dropped, or its
+ * findings are too old. from_ns: as of trace_tail_read. */
+static void report_skipped(struct watching *watching, uint64_t from_ns, uint64_t now_ns)
+{
+	const uint64_t age_ns = watching->options->max_age_ns, newest_ns = watching->newest_ns;
+	struct message message = {.kind = MESSAGE_SKIPPED};
+	uint64_t begin_ns;
+	uint32_t first = trace_tail_first(watching->tail, from_ns, WINDOW_BYTES, &begin_ns);
+	uint64_t until_ns = newest_ns - smaller(age_ns, newest_ns);
+
+	/* Segments have the numbers from 1 on. */
+	if (first > larger(watching->seen, 1))
+		until_ns = larger(until_ns, begin_ns);
+	message.firing.begin_ns = watching->looked_ns;
+	message.firing.end_ns = until_ns;
+	watching->seen = trace_tail_present(watching->tail, &begin_ns);
+	if (until_ns > watching->looked_ns)
+		send_message(watching->fd, &message);
+	watching->looked_ns = now_ns;
+}
+
 /* Evaluates the rows since the last time. is_last: no rows follow. */
 static int evaluate(struct watching *watching, bool is_last)
 {
 	const uint64_t from_ns =
 		watching->newest_ns > BEFORE_NS ? watching->newest_ns - BEFORE_NS : 0;
+	const uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
 	struct model *model = NULL;
 	uint8_t *bytes;
 	size_t size;
@@ -126,6 +161,7 @@ static int evaluate(struct watching *watching, bool is_last)
 	error = trace_tail_read(watching->tail, from_ns, WINDOW_BYTES, &bytes, &size);
 	if (error)
 		return error;
+	report_skipped(watching, from_ns, now_ns);
 	error = model_open_memory(bytes, size, &model);
 	if (!error)
 		error = trigger_set_feed(watching->set, model,
@@ -141,9 +177,12 @@ static void tick(struct watching *watching, bool is_last)
 	struct stat about;
 	int error;
 
-	if (!watching->tail || fstat(watching->file_fd, &about) < 0 ||
-	    (about.st_size == watching->size && !is_last))
+	if (!watching->tail || fstat(watching->file_fd, &about) < 0)
 		return;
+	if (about.st_size == watching->size && !is_last) {
+		watching->looked_ns = clock_ns(CLOCK_MONOTONIC);
+		return;
+	}
 	watching->size = about.st_size;
 	error = evaluate(watching, is_last);
 	if (error == -ENOMEM)
@@ -159,6 +198,7 @@ static void open_file(struct watching *watching, const char *path)
 	if (watching->tail || fd < 0)
 		return;
 	watching->file_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	watching->looked_ns = clock_ns(CLOCK_MONOTONIC);
 	if (trace_tail_new(fd, &watching->tail))
 		_exit(1);
 }
@@ -176,6 +216,38 @@ static void handle_signals(void (*handler)(int))
 		sigaction(sent_signals[i], &action, NULL);
 }
 
+/* Starts the shell and waits for it. A command that fails soon was usually not found. */
+static void run_shell(const struct watching *watching, const struct message *message)
+{
+	struct message problem = {.kind = MESSAGE_PROBLEM};
+	const uint64_t begin_ns = clock_ns(CLOCK_MONOTONIC);
+	int status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		handle_signals(SIG_DFL);
+		signal(SIGPIPE, SIG_DFL);
+		setrlimit(RLIMIT_DATA, &watching->memory);
+		setenv("DUET_TRIGGER_FILE", message->text, 1);
+		setenv("DUET_TRIGGER_REASON", message->firing.reason, 1);
+		execl("/bin/sh", "sh", "-c", watching->options->command, (char *)NULL);
+		_exit(127);
+	}
+	/* Not longer: with this copy of the socket open, the recorder does not see the watcher end.
+	 */
+	while (pid > 0 && clock_ns(CLOCK_MONOTONIC) - begin_ns < REPORTED_NS) {
+		if (waitpid(pid, &status, WNOHANG) == pid) {
+			snprintf(problem.firing.reason, sizeof(problem.firing.reason),
+				 "command failed with status %d; its output is discarded",
+				 WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+			if (status)
+				send_message(watching->fd, &problem);
+			return;
+		}
+		poll(NULL, 0, TICK_MS / 4);
+	}
+}
+
 /* A process between the two ends at once, so the command is not the watcher's child and outlives
  * it. */
 static void run_command(const struct watching *watching, const struct message *message)
@@ -190,13 +262,8 @@ static void run_command(const struct watching *watching, const struct message *m
 	pid = fork();
 	if (pid)
 		_exit(pid < 0);
-	handle_signals(SIG_DFL);
-	signal(SIGPIPE, SIG_DFL);
-	setrlimit(RLIMIT_DATA, &watching->memory);
-	setenv("DUET_TRIGGER_FILE", message->text, 1);
-	setenv("DUET_TRIGGER_REASON", message->firing.reason, 1);
-	execl("/bin/sh", "sh", "-c", watching->options->command, (char *)NULL);
-	_exit(127);
+	run_shell(watching, message);
+	_exit(0);
 }
 
 /* ---- its loop -------------------------------------------------------------------------------- */
@@ -252,7 +319,7 @@ static void handle_message(struct watching *watching, const struct message *mess
 static _Noreturn void watch(const struct watcher_options *options, int fd, pid_t recorder)
 {
 	const struct trigger_set_options set_options = {.hold_ns = options->keep_ns / 4 * 3,
-							.max_age_ns = options->keep_ns};
+							.max_age_ns = options->max_age_ns};
 	struct watching watching = {.options = options, .fd = fd, .file_fd = -1};
 	struct pollfd waiting = {.fd = fd, .events = POLLIN};
 	struct message message;

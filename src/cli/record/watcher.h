@@ -15,7 +15,8 @@
 struct watcher_options {
 	const struct trigger_expr *exprs; /* borrowed */
 	size_t count;
-	uint64_t keep_ns;    /* findings older than this cannot be cut out any more */
+	uint64_t keep_ns;    /* time before a firing that its file has */
+	uint64_t max_age_ns; /* older findings cannot be cut out any more */
 	const char *command; /* run by /bin/sh for each file; NULL: none */
 };
 
@@ -30,6 +31,8 @@ enum watcher_event {
 	WATCHER_NOTHING,
 	WATCHER_FIRED,   /* *ret_firing */
 	WATCHER_PROBLEM, /* ret_firing->reason: a sentence for the user */
+	WATCHER_SKIPPED, /* it looked too late at ret_firing's time, and missed its triggers */
+	WATCHER_DROPPED, /* ret_firing->end_ns: number of firings that were not kept */
 	WATCHER_DONE,    /* all rows were evaluated, after watcher_finish */
 	WATCHER_ENDED    /* it ended by itself; reported once */
 };

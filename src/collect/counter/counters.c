@@ -15,13 +15,17 @@
  */
 #include "collect/counter/counters.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 
 #include "base/array.h"
+#include "base/cleanup.h"
 #include "base/error.h"
+#include "base/io.h"
 #include "collect/counter/sampled_processes.h"
 #include "collect/counter/series_rows.h"
 #include "collect/host_clocks.h"
@@ -30,8 +34,10 @@
 
 enum {
 	DRAIN_NS = 100000000,
-	LOOK_NS = 100000000, /* interval of looks for new and ended processes */
-	LOOK_SHARE = 100,    /* the interval grows if a look takes more than 1/100 of it */
+	LOOK_NS = 100000000,  /* interval of looks for new and ended processes */
+	LOOK_SHARE = 100,     /* the interval grows if a look takes more than 1/100 of it */
+	FIND_NS = 1000000000, /* interval of searches for the names of all processes */
+	COMMAND_BYTES = 64,
 	PATIENCE_NS =
 		1000000000, /* max wait for another collector to report a process, or for an exec */
 	LAST_NS = 300000000, /* max time for the last reading */
@@ -56,7 +62,7 @@ struct counters {
 	struct hash_map seen;    /* pid -> time when first seen, of processes that are waited for */
 	pid_t program;           /* 0: none, or read for the last time */
 	bool is_program_begun;
-	uint64_t begin_ns, last_look_ns;
+	uint64_t begin_ns, last_look_ns, next_find_ns;
 	uint64_t look_ns;                                    /* interval of looks */
 	uint64_t refused[GROUP_COUNT], unnamed[GROUP_COUNT]; /* losses that are written already */
 	uint64_t untracked, untracked_written;
@@ -221,12 +227,55 @@ static void see_end(struct counters *counters, uint32_t pid, uint64_t now_ns)
 	hash_map_remove(&counters->seen, pid, NULL);
 }
 
+/* ---- processes that the user chose by name ----------------------------------------------------
+ */
+
+/* The name is read again at each look, because exec and prctl change it. */
+static bool is_process_chosen(const struct counters *counters, uint32_t pid)
+{
+	const struct name_patterns *patterns = &counters->options.group.choice.processes;
+	auto_free char *text = NULL;
+	char path[COMMAND_BYTES];
+
+	if (name_patterns_is_empty(patterns))
+		return true;
+	snprintf(path, sizeof(path), "/proc/%u/comm", pid);
+	if (read_file(path, COMMAND_BYTES, &text, NULL) < 0) {
+		error_clear();
+		return false;
+	}
+	text[strcspn(text, "\n")] = '\0';
+	return name_patterns_match(patterns, text);
+}
+
+/* Adds processes of the whole machine. Their counters start with the first reading. */
+static void find_processes(struct counters *counters, uint64_t now_ns)
+{
+	DIR *folder;
+	const struct dirent *entry;
+
+	if (!counters->options.finds_processes || now_ns < counters->next_find_ns)
+		return;
+	counters->next_find_ns = now_ns + FIND_NS;
+	folder = opendir("/proc");
+	while (folder && (entry = readdir(folder))) {
+		const uint32_t pid = (uint32_t)strtoul(entry->d_name, NULL, 10);
+
+		/* One that has ended meanwhile, or that does not fit into memory, is left out. */
+		if (pid && !find_member(counters, pid) && is_process_chosen(counters, pid))
+			(void)process_tree_add(&counters->process_tree, pid, -1, true);
+	}
+	if (folder)
+		closedir(folder);
+}
+
 static void look_for_processes(struct counters *counters, uint64_t now_ns)
 {
 	uint64_t used_ns = host_clocks_own_ns();
 	struct tree_process *relative;
 	size_t cursor = 0;
 
+	find_processes(counters, now_ns);
 	process_tree_look(&counters->process_tree);
 	while ((relative = process_tree_next(&counters->process_tree, &cursor))) {
 		struct member *member = find_member(counters, relative->pid);
@@ -235,6 +284,8 @@ static void look_for_processes(struct counters *counters, uint64_t now_ns)
 			see_end(counters, relative->pid, now_ns);
 		else if (is_recorder(counters, relative, now_ns))
 			continue;
+		else if (!is_process_chosen(counters, relative->pid))
+			see_end(counters, relative->pid, now_ns);
 		else if (member)
 			follow(counters, relative, member, now_ns);
 		else
@@ -341,6 +392,8 @@ int counters_open(struct recording *recording, const struct counters_options *op
 	tracked_init(&counters->tracked);
 	for (unsigned int i = 0; i < GROUP_COUNT && !error; i++)
 		error = open_group(counters, i);
+	if (!error && options->finds_processes)
+		error = process_tree_init(&counters->process_tree);
 	if (error) {
 		counters_close(counters);
 		return error_set(error, "counters: %s",

@@ -25,6 +25,9 @@ struct counters_options {
 	/* Count processes of the program or of -p; otherwise the machine only. */
 	bool has_processes;
 	bool has_others; /* another collector reports new processes, so wait for it */
+	/* With patterns in group.choice.processes: look for them among all processes, not only
+	 * among those of counters_watch and counters_attach. */
+	bool finds_processes;
 };
 
 /* Errors, with the error chain: -ENOMEM, -EAGAIN: a thread cannot be started. */

@@ -257,7 +257,7 @@ void metric_instance_sample(const struct metric_instances *instances,
 		const struct metric *metric = &instances->metrics[i];
 		const struct reading now = reading_of(metric, i, values, now_ns);
 
-		if (!metric->name)
+		if (!metric->name || instances->left_out >> i & 1)
 			continue;
 		if (is_valid(metric, i, valid))
 			sample(instances, instance, i, &now, limit_of(metric, values, valid));

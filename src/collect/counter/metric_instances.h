@@ -34,6 +34,7 @@ enum { ENTITIES_NOTE_BYTES = 192 };
 struct metric_instances {
 	const struct metric *metrics; /* borrowed */
 	size_t metrics_count;
+	uint64_t left_out; /* bits of metrics that have no series */
 	const char *file;
 	char too_many[ENTITIES_NOTE_BYTES]; /* note for instances above the limit */
 	struct series *series;              /* borrowed */

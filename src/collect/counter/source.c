@@ -73,6 +73,16 @@ long tick_read(struct tick *tick, int fd)
 	return got < 0 ? -1 : (long)used;
 }
 
+bool tick_wants(const struct name_patterns *patterns, const char *name, size_t length)
+{
+	char cut[SERIES_NAME_BYTES];
+
+	if (name_patterns_is_empty(patterns))
+		return true;
+	snprintf(cut, sizeof(cut), "%.*s", (int)length, name);
+	return name_patterns_match(patterns, cut);
+}
+
 bool one_file_open(struct source_state *state, const struct tick *tick)
 {
 	struct one_file *own = state->own;

@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 #include "base/array.h"
+#include "collect/counter/counter_choice.h"
 #include "collect/counter/metric_instances.h"
 #include "collect/start/rights.h"
 
@@ -37,10 +38,11 @@ struct tick {
 	struct series *series;
 	char *text; /* buffer of tick_read */
 	size_t text_bytes;
-	size_t length;                 /* bytes of the text that was read last */
-	uint64_t time_ns;              /* time at which the kernel produced the last text */
-	const struct sampler *sampler; /* the sampler of this tick */
-	void *context;                 /* context of all sources of a collector */
+	size_t length;                       /* bytes of the text that was read last */
+	uint64_t time_ns;                    /* time at which the kernel produced the last text */
+	const struct sampler *sampler;       /* the sampler of this tick */
+	void *context;                       /* context of all sources of a collector */
+	const struct counter_choice *choice; /* instances that the user chose */
 };
 
 /* State of an open source. */
@@ -60,6 +62,8 @@ struct source {
 	size_t metrics_count;
 	enum group_id group;
 	uint32_t max_hz; /* reading it faster gives no more data; 0: no limit */
+	/* Limit of the rate if the user gives the metric none of its own; 0: max_hz. */
+	uint32_t usual_max_hz;
 	/* Max rate of a source that another thread than a sampler's reads; 0: not such a source. */
 	uint32_t own_hz;
 	/* `read` is called at each tick and decides itself which instance is due, counted from its
@@ -100,6 +104,9 @@ int tick_open(const struct tick *tick, const char *format, ...)
 /* Reads a whole file from its start into tick->text and sets tick->time_ns. Returns its length; -1
  * with errno. */
 long tick_read(struct tick *tick, int fd);
+
+/* Whether a name of `length` bytes matches one of the patterns; tick->choice has them. */
+bool tick_wants(const struct name_patterns *patterns, const char *name, size_t length);
 
 /* The state of a source that is one file with one reading. */
 struct one_file {

@@ -24,7 +24,8 @@ enum {
 	SLOW_HZ = 1
 };
 
-uint32_t group_hz(enum group_id id, uint32_t hz)
+/* Rate of a group for a wanted rate of hz. */
+static uint32_t group_hz(enum group_id id, uint32_t hz)
 {
 	return id == GROUP_SLOW ? SLOW_HZ : hz;
 }
@@ -49,31 +50,56 @@ static size_t rows_of(uint32_t hz)
 
 static bool is_wanted(const struct group *group, const struct source *source)
 {
+	const struct counter_choice *choice = &group->options.choice;
+
 	return (source->group == group->options.id || source->group == GROUP_COUNT) &&
-	       !source->own_hz && (!source->by_request || group->options.smaps);
+	       !source->own_hz && counter_choice_hz(choice, source, 1) &&
+	       (!source->by_request || group->options.smaps ||
+		counter_choice_names(choice, source));
 }
 
-static uint64_t divisor_of(const struct source *source, uint32_t hz)
+/* The rate of the fastest source. Without a choice of metrics it is the collector's. */
+static uint32_t choose_hz(const struct group *group)
 {
-	return source->max_hz && hz > source->max_hz ? (hz + source->max_hz - 1) / source->max_hz
-						     : 1;
+	const struct group_options *options = &group->options;
+	uint32_t highest = 0;
+
+	for (size_t i = 0; i < options->sources->count; i++) {
+		const struct source *source = options->sources->all[i];
+		const uint32_t hz =
+			source->group == options->id && is_wanted(group, source)
+				? counter_choice_hz(&options->choice, source, options->hz)
+				: 0;
+
+		highest = hz > highest ? hz : highest;
+	}
+	return group_hz(options->id, highest && !name_patterns_is_empty(&options->choice.metrics)
+					     ? highest
+					     : options->hz);
+}
+
+static uint64_t divisor_of(const struct group *group, const struct source *source)
+{
+	const uint32_t hz = counter_choice_hz(&group->options.choice, source, group->options.hz);
+
+	return hz && group->hz > hz ? (group->hz + hz - 1) / hz : 1;
 }
 
 /* On failure the caller closes the half-opened source. */
 static int open_source(struct group *group, const struct source *source)
 {
 	struct source_state *state = &group->states[group->count];
-	uint32_t hz = group_hz(group->options.id, group->options.hz);
 
 	*state = (struct source_state){.source = source,
 				       .own = calloc(1, source->own_bytes + 1),
-				       .divisor = divisor_of(source, hz)};
-	state->instances =
-		(struct metric_instances){.metrics = source->metrics,
-					  .metrics_count = source->metrics_count,
-					  .file = source->file,
-					  .series = &group->series,
-					  .interval_ns = group->interval_ns * state->divisor};
+				       .divisor = divisor_of(group, source)};
+	state->instances = (struct metric_instances){
+		.metrics = source->metrics,
+		.metrics_count = source->metrics_count,
+		.left_out = counter_choice_left_out(&group->options.choice, source),
+		.file = source->file,
+		.series = &group->series,
+		.interval_ns = group->interval_ns * state->divisor};
 	if (!state->own || metric_instances_open(&state->instances, source->max_instances)) {
 		free(state->own);
 		return -ENOMEM;
@@ -91,11 +117,12 @@ static int open_source(struct group *group, const struct source *source)
 
 int group_open(struct group *group, const struct group_options *options)
 {
-	uint32_t hz = group_hz(options->id, options->hz);
 	int error;
 
-	*group = (struct group){.options = *options, .interval_ns = 1000000000 / hz};
-	error = series_open(&group->series, SLOTS, rows_of(hz));
+	*group = (struct group){.options = *options};
+	group->hz = choose_hz(group);
+	group->interval_ns = 1000000000 / group->hz;
+	error = series_open(&group->series, SLOTS, rows_of(group->hz));
 	group->states = calloc(options->sources->count, sizeof(*group->states));
 	group->tick = (struct tick){.root = options->root,
 				    .tracked = options->tracked,
@@ -103,6 +130,7 @@ int group_open(struct group *group, const struct group_options *options)
 				    .pids_count = options->pids_count,
 				    .series = &group->series,
 				    .context = options->sources_context,
+				    .choice = &group->options.choice,
 				    .text = malloc(TEXT_BYTES),
 				    .text_bytes = TEXT_BYTES,
 				    .sampler = &group->sampler};

@@ -18,6 +18,7 @@ struct group_options {
 	const pid_t *pids;       /* borrowed; running processes that the user gave */
 	size_t pids_count;       /* 0: none */
 	bool smaps;
+	struct counter_choice choice;
 	/* Called for a source whose files exist but cannot be read. */
 	void (*on_absent)(void *context, const struct source *source, const char *why);
 	void *context;
@@ -30,11 +31,10 @@ struct group {
 	struct tick tick;
 	struct source_state *states; /* owned */
 	size_t count;
+	uint32_t hz;
 	uint64_t interval_ns;
 };
 
-/* Rate of a group for a wanted rate of hz. */
-uint32_t group_hz(enum group_id id, uint32_t hz);
 /* Max rate of a source, if its collector's rate is at most max_hz. */
 uint32_t group_source_hz(const struct source *source, uint32_t max_hz);
 

@@ -25,6 +25,23 @@
 
 enum { DRM_JOBS = 1, DRM_ENGINES = 2 };
 
+struct drm_options {
+	struct collector_choice choice; /* comes first */
+	struct counter_choice counters;
+};
+
+_Static_assert(sizeof(struct drm_options) <= COLLECTOR_OPTIONS_BYTES, "a slot has room");
+
+enum { DRM_MAX_HZ = 100 };
+
+static int read_metric(const char *option, void *options)
+{
+	struct drm_options *own = options;
+
+	return counter_choice_read_metric(option, "drm", &drm_sources, DRM_MAX_HZ,
+					  &own->counters.metrics);
+}
+
 static const struct collector_option drm_options[] = {
 	{COLLECTOR_RATE_NAME, "1 to 100 readings a second (default 10)"},
 	{"jobs",
@@ -35,10 +52,15 @@ static const struct collector_option drm_options[] = {
 	 "read the busy time of each engine of GPUs with the driver xe, which keeps these GPUs "
 	 "awake; engines of i915 are always read",
 	 .set = DRM_ENGINES, .off = DRM_ENGINES},
+	{"metric=GLOB@HZ",
+	 "read only metrics whose name matches; with @HZ at most HZ times a second; may be "
+	 "repeated "
+	 "(duet list metrics)",
+	 .read = read_metric},
 	{NULL},
 };
 
-static const struct collector_rate rate = {.usual_hz = 10, .max_hz = 100};
+static const struct collector_rate rate = {.usual_hz = 10, .max_hz = DRM_MAX_HZ};
 
 enum { JOBS_NS = 20000000 }; /* in this time the kernel's ring can hold 20,000 jobs */
 
@@ -70,13 +92,15 @@ static void describe_cards(struct recording *recording, struct cards *cards)
 /* Errors: -ENODEV: no card, with the error chain. */
 static int open_counters(struct drm *drm, const struct session_options *session)
 {
-	const struct collector_choice *choice = collector_options(session, "drm");
+	const struct drm_options *own = collector_options(session, "drm");
+	const struct collector_choice *choice = &own->choice;
 	const char *root = getenv("DUET_COUNTERS_ROOT");
 	const struct counters_options options = {
 		.collector = "drm",
 		.group.sources = &drm_sources,
 		.names = {[GROUP_MACHINE] = "drm", [GROUP_PROCESSES] = "drm-processes"},
 		.group.hz = choice->hz,
+		.group.choice = own->counters,
 		.group.sources_context = drm->cards,
 		.close_context = free,
 		.group.root = root ? root : "",

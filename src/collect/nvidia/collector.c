@@ -32,6 +32,9 @@
 
 static int read_exponent(const char *text, void *options);
 static int read_pm(const char *text, void *options);
+static int read_metric(const char *text, void *options);
+
+enum { NVIDIA_MAX_HZ = 100 };
 
 #define CUDA NVIDIA_CUDA | NVIDIA_CUDA_ASKED
 
@@ -67,11 +70,15 @@ static const struct collector_option nvidia_options[] = {
 	{"pm", "read hardware counters of each GPU 1000 times a second, without the other counters",
 	 .set = NVIDIA_PM, .read = read_pm},
 	{"pm=HZ", "as pm, HZ times a second, 10 to 200000 (pm=10kHz)"},
+	{"metric=GLOB@HZ",
+	 "read only counters whose name matches, such as metric=gpu.power; with @HZ at most HZ "
+	 "times a second; may be repeated (duet list metrics)",
+	 .set = NVIDIA_COUNTERS_ASKED, .read = read_metric},
 	{NULL},
 };
 
 static const struct collector_rate rate = {
-	.usual_hz = 10, .max_hz = 100, .asked = NVIDIA_COUNTERS_ASKED};
+	.usual_hz = 10, .max_hz = NVIDIA_MAX_HZ, .asked = NVIDIA_COUNTERS_ASKED};
 
 static const char memory_taken[] =
 	"instruction sampling takes 64 MiB of GPU memory for each CUDA context (512 MiB if CUPTI "
@@ -195,6 +202,7 @@ static int open_counters(struct recording *recording, const struct session_optio
 							   [GROUP_PROCESSES] = "nvml-processes",
 							   [GROUP_SLOW] = "nvml-slow"},
 						 .group.hz = hz,
+						 .group.choice = own->counters,
 						 .group.sources_context = nvidia,
 						 .close_context = close_nvidia,
 						 .group.root = "",
@@ -250,7 +258,7 @@ static int open_each(struct recording *recording, const struct session_options *
 
 	snprintf(text, sizeof(text), "%s", counters_error ? error_text() : "");
 	if (own->pm_hz)
-		error = pm_open(recording, own->pm_hz, &both->pm);
+		error = pm_open(recording, own->pm_hz, &own->counters, &both->pm);
 	if (error && both->counters)
 		put_note(recording, COLLECTOR_REFUSED, error_text());
 	if (error && both->counters)
@@ -406,11 +414,38 @@ static int read_pm(const char *text, void *options)
 	return pm_option_read(text, &own->pm_hz);
 }
 
+static int read_metric(const char *text, void *options)
+{
+	struct nvidia_options *own = options;
+
+	return counter_choice_read_metric(text, "nvidia", &nvidia_sources, NVIDIA_MAX_HZ,
+					  &own->counters.metrics);
+}
+
+/* Whether a metric is chosen that a sampler reads, not PM sampling. */
+static bool has_sampled_metric(const struct counter_choice *choice)
+{
+	for (size_t i = 0; i < nvidia_sources.count; i++)
+		if (!nvidia_sources.all[i]->own_hz &&
+		    counter_choice_hz(choice, nvidia_sources.all[i], 1))
+			return true;
+	return false;
+}
+
 static int settle_options(void *options, bool is_named)
 {
 	const struct nvidia_options *own = options;
 	const uint32_t words = own->choice.words;
+	const uint64_t all_of_pm = (UINT64_C(1) << nvidia_pm_source.metrics_count) - 1;
+	const uint64_t left_out = counter_choice_left_out(&own->counters, &nvidia_pm_source);
 
+	if (own->pm_hz && left_out == all_of_pm)
+		return error_set(-EINVAL, "nvidia:pm reads none of the chosen metrics; add "
+					  "nvidia:metric=gpu.pm.*, or omit nvidia:pm");
+	if (!own->pm_hz && !name_patterns_is_empty(&own->counters.metrics) &&
+	    !has_sampled_metric(&own->counters))
+		return error_set(-EINVAL, "the chosen metrics of nvidia are hardware counters, "
+					  "which only nvidia:pm reads; add nvidia:pm=HZ");
 	if ((words & NVIDIA_OPTION_IDLE) && (words & NVIDIA_CUDA_ASKED))
 		return error_set(-EINVAL,
 				 "nvidia:idle and nvidia:idle-subscribed record nothing of CUDA; "

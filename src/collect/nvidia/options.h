@@ -6,6 +6,7 @@
 
 #include "abi/nvidia_options.h"
 #include "collect/collector_options.h"
+#include "collect/counter/counter_choice.h"
 
 #define NVIDIA_GUEST "libduet-nvidia.so"
 
@@ -21,4 +22,5 @@ struct nvidia_options {
 	struct collector_choice choice; /* hz: rate of NVML's counters */
 	uint32_t pm_hz;
 	uint32_t pc_exponent; /* 0: by the size of the GPU */
+	struct counter_choice counters;
 };

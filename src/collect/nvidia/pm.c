@@ -245,7 +245,7 @@ static int start_gpu(struct pm_device *device)
 	return pm_device_start(device);
 }
 
-static int open_gpu(struct pm *pm, const struct pm_gpu *gpu, uint32_t hz)
+static int open_gpu(struct pm *pm, const struct pm_gpu *gpu, uint32_t hz, uint64_t unwanted)
 {
 	struct pm_device *device = calloc(1, sizeof(*device));
 	uint32_t id;
@@ -256,6 +256,7 @@ static int open_gpu(struct pm *pm, const struct pm_gpu *gpu, uint32_t hz)
 	device->cupti = pm->cupti;
 	device->gpu = *gpu;
 	device->hz = hz;
+	device->unwanted = unwanted;
 	error = start_gpu(device);
 	if (!error) {
 		id = meet_device(pm->recording, gpu);
@@ -277,7 +278,7 @@ static int open_gpu(struct pm *pm, const struct pm_gpu *gpu, uint32_t hz)
 
 /* Starts all GPUs. If none can be sampled, the first error is returned; otherwise each refusal is
  * noted. */
-static int open_gpus(struct pm *pm, uint32_t hz)
+static int open_gpus(struct pm *pm, uint32_t hz, uint64_t unwanted)
 {
 	struct pm_gpu gpus[MAX_PM_GPUS];
 	size_t count = pm_gpus_find(&pm->cupti, gpus), refused = 0;
@@ -285,7 +286,7 @@ static int open_gpus(struct pm *pm, uint32_t hz)
 	int error = count ? 0 : error_set(-ENODEV, "no PM sampling: CUDA finds no GPU");
 
 	for (size_t i = 0; i < count; i++) {
-		int gpu_error = open_gpu(pm, &gpus[i], hz);
+		int gpu_error = open_gpu(pm, &gpus[i], hz, unwanted);
 
 		if (gpu_error)
 			snprintf(refusals[refused++], PM_TEXT_BYTES, "%s", error_text());
@@ -300,7 +301,8 @@ static int open_gpus(struct pm *pm, uint32_t hz)
 	return pm->count ? 0 : error;
 }
 
-int pm_open(struct recording *recording, uint32_t hz, struct pm **ret_pm)
+int pm_open(struct recording *recording, uint32_t hz, const struct counter_choice *choice,
+	    struct pm **ret_pm)
 {
 	struct pm *pm = calloc(1, sizeof(*pm));
 	int error;
@@ -313,7 +315,7 @@ int pm_open(struct recording *recording, uint32_t hz, struct pm **ret_pm)
 	if (!error)
 		error = open_profiler(pm);
 	if (!error)
-		error = open_gpus(pm, hz);
+		error = open_gpus(pm, hz, counter_choice_left_out(choice, &nvidia_pm_source));
 	if (error) {
 		pm_close(pm);
 		return error;

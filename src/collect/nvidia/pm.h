@@ -6,6 +6,7 @@
 
 #include <stdint.h>
 
+#include "collect/counter/counter_choice.h"
 #include "collect/recording.h"
 
 struct pm;
@@ -18,7 +19,8 @@ enum { PM_USUAL_HZ = 1000, PM_LEAST_HZ = 10, PM_MAX_HZ = 200000 };
 /* Samples all GPUs that CUDA shows. A GPU that refuses is noted, and the others are sampled.
  * Errors, with the remedy in the error chain: -ENOENT, -ENODEV, -EIO: no GPU is sampled;
  * -ENOMEM. */
-int pm_open(struct recording *recording, uint32_t hz, struct pm **ret_pm);
+int pm_open(struct recording *recording, uint32_t hz, const struct counter_choice *choice,
+	    struct pm **ret_pm);
 void pm_drain(struct pm *pm);
 /* Reads the clocks and writes losses. */
 void pm_each_second(struct pm *pm, uint64_t now_ns);

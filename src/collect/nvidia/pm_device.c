@@ -203,7 +203,8 @@ static uint8_t *ask_availability(struct pm_device *device)
 static bool choose_metrics(struct pm_device *device)
 {
 	uint8_t *availability = ask_availability(device);
-	bool is_good = pm_set_open(&device->set, &device->cupti, device->chip, availability);
+	bool is_good = pm_set_open(&device->set, &device->cupti, device->chip, availability,
+				   device->unwanted);
 
 	free(availability);
 	if (!is_good)

@@ -29,6 +29,7 @@ struct pm_device {
 	struct cupti cupti; /* a copy, with its last failure */
 	struct pm_gpu gpu;
 	uint32_t hz;
+	uint64_t unwanted; /* bits of metrics that the user did not choose */
 	/* Used by both threads. */
 	uint32_t device;      /* id of the trace, set before is_known */
 	uint32_t clock;       /* clock domain of cuptiGetTimestamp's values, set before is_known */

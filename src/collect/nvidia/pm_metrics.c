@@ -157,7 +157,7 @@ static void push(struct pm_set *set, size_t index)
 }
 
 bool pm_set_open(struct pm_set *set, struct cupti *cupti, const char *chip,
-		 const uint8_t *availability)
+		 const uint8_t *availability, uint64_t unwanted)
 {
 	*set = (struct pm_set){0};
 	/* The library knows no metric of an unknown chip; the result of the attempt is reported. */
@@ -165,6 +165,8 @@ bool pm_set_open(struct pm_set *set, struct cupti *cupti, const char *chip,
 		return false;
 	pm_set_close(set, cupti);
 	for (size_t i = 0; i < PM_METRICS; i++) {
+		if (unwanted >> i & 1)
+			continue;
 		push(set, i);
 		if (fits(set, cupti, chip, availability)) {
 			pm_set_close(set, cupti);

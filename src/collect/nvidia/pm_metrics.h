@@ -30,11 +30,12 @@ struct pm_set {
 	bool is_left_out[PM_METRICS];
 };
 
-/* chip: "GH100"; availability: the counters that this GPU and user may use, NULL: all. False: no
- * metric can be sampled, or a function failed (see the cupti's last failure). Takes 20 to 40 ms
- * once the library for the chip is loaded. */
+/* chip: "GH100"; availability: the counters that this GPU and user may use, NULL: all; unwanted:
+ * bits of metrics that the user did not choose. False: no metric can be sampled, or a function
+ * failed (see the cupti's last failure). Takes 20 to 40 ms once the library for the chip is loaded.
+ */
 bool pm_set_open(struct pm_set *set, struct cupti *cupti, const char *chip,
-		 const uint8_t *availability);
+		 const uint8_t *availability, uint64_t unwanted);
 void pm_set_close(struct pm_set *set, struct cupti *cupti); /* safe on a half-built object */
 
 /* Reads the values of a sample, in the order of the names; not a number: not counted. */

@@ -98,7 +98,7 @@ static void read_interfaces(struct source_state *state, struct tick *tick)
 		struct metric_instance *instance;
 		bool is_new;
 
-		if (!row.valid)
+		if (!row.valid || !tick_wants(&tick->choice->interfaces, row.name, row.name_length))
 			continue;
 		instance = metric_instances_named(&state->instances, row.name, row.name_length,
 						  &is_new);

@@ -7,12 +7,14 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "agent/endpoints/gauges.h"
 #include "agent/endpoints/label_table.h"
 #include "agent/endpoints/otlp_metrics.h"
 #include "agent/endpoints/own.h"
 #include "agent/endpoints/prometheus.h"
 #include "agent/endpoints/totals.h"
 #include "base/array.h"
+#include "base/clock_ns.h"
 #include "base/string.h"
 #include "event/event.h"
 #include "harness.h"
@@ -310,13 +312,125 @@ static void check_lines(const char *text, const char *const *lines, size_t count
 TEST(time_of_a_replaced_process_stays)
 {
 	struct own_process process = {.cpu_ns = 5 * S, .pid = 1};
+	struct real_clock clock;
+	uint64_t now_ns;
 
-	REQUIRE(own_read_process(getpid(), &process));
+	real_clock_init(&clock);
+	REQUIRE(own_read_process(getpid(), &clock, &process));
 	CHECK_EQUAL(process.ended_ns, 5 * S);
 	CHECK(process.cpu_ns >= 5 * S);
-	REQUIRE(own_read_process(getpid(), &process));
+	REQUIRE(own_read_process(getpid(), &clock, &process));
 	CHECK_EQUAL(process.ended_ns, 5 * S);
 	CHECK(process.cpu_ns < 9 * S);
+	/* Its counter starts with the process, not with the endpoints. */
+	now_ns = real_clock_at(&clock, clock_ns(CLOCK_MONOTONIC));
+	CHECK(process.start_ns < now_ns && process.start_ns + 600 * S > now_ns);
+}
+
+TEST(times_do_not_go_back_with_the_clock)
+{
+	struct real_clock clock;
+	int64_t ahead_ns, present_ns = real_clock_difference_ns();
+
+	real_clock_init(&clock);
+	CHECK(!real_clock_follow(&clock, clock.offset_ns - (int64_t)S / 2, &ahead_ns));
+	CHECK_EQUAL(ahead_ns, S / 2);
+	CHECK(real_clock_at(&clock, 5) + S > (uint64_t)present_ns);
+	/* set forwards by an hour: at once; then back by two: no further */
+	CHECK(!real_clock_follow(&clock, present_ns + 3600 * (int64_t)S, &ahead_ns));
+	CHECK_EQUAL(real_clock_at(&clock, 5), (uint64_t)present_ns + 3600 * S + 5);
+	CHECK(real_clock_follow(&clock, present_ns - 3600 * (int64_t)S, &ahead_ns));
+	CHECK_EQUAL(ahead_ns, 7200 * S);
+	CHECK(!real_clock_follow(&clock, present_ns - 3600 * (int64_t)S, &ahead_ns));
+	CHECK_EQUAL(real_clock_at(&clock, 5), (uint64_t)present_ns + 3600 * S + 5);
+	CHECK(!real_clock_follow(&clock, present_ns + 3600 * (int64_t)S, &ahead_ns));
+	CHECK(real_clock_follow(&clock, present_ns, &ahead_ns));
+}
+
+TEST(a_clock_that_is_set_forwards_makes_no_row_old)
+{
+	struct seen seen = {.name = "duet_kernel_executions"},
+		    gauges = {.name = "duet_metric_nvidia_memory_used_bytes"};
+	const struct metric_visitor visitor = {skip_family, see_point, &seen};
+	const struct metric_visitor of_gauges = {skip_family, see_point, &gauges};
+	struct totals *totals = new_totals(10);
+	struct world world;
+
+	world_init(&world, 3);
+	add_second(totals, &world);
+	totals_shift(totals, 7200 * S);
+	totals_pass(totals, TOTALS_EMPTY, S, world.snapshot.real_ns + 7200 * S);
+	totals_visit(totals, &visitor);
+	totals_visit(totals, &of_gauges);
+	CHECK_EQUAL(seen.sum, 1 + 2 + 3);
+	CHECK_EQUAL(gauges.rows, 1);
+	totals_free(totals);
+}
+
+static void see_birth(void *context, const struct metric_family *family,
+		      const struct metric_point *point)
+{
+	const char *const *name = ((void **)context)[0];
+	uint64_t *born_ns = ((void **)context)[1];
+
+	if (strcmp(family->name, *name) == 0)
+		*born_ns = point->born_ns;
+}
+
+TEST(counters_of_the_spool_start_with_the_spool)
+{
+	const struct own own = {.start_ns = 50,
+				.processes = {{.role = "endpoints", .start_ns = 40},
+					      {.role = "recorder", .start_ns = 30}},
+				.has_spool = true,
+				.spool = {.start_ns = 7, .added = 3}};
+	static const struct {
+		const char *name;
+		uint64_t born_ns;
+	} cases[] = {{"duet_spool_files_added", 7},
+		     {"duet_own_cpu_seconds", 30},
+		     {"duet_own_analysis_seconds", 50}};
+
+	for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+		const char *name = cases[i].name;
+		uint64_t born_ns = 0;
+		void *context[] = {&name, &born_ns};
+		const struct metric_visitor visitor = {skip_family, see_birth, context};
+
+		own_visit(&own, &visitor);
+		CHECK_EQUAL(born_ns, cases[i].born_ns);
+	}
+}
+
+TEST(a_family_without_gauges_gives_way)
+{
+	struct gauges gauges = {.families = NULL};
+	char names[GAUGE_FAMILIES_MAX + 2][40];
+	struct gauge_key key = {.unit = "W", .labels = {"", "", "", "", "", ""}};
+
+	for (size_t i = 0; i < ARRAY_COUNT(names); i++) {
+		snprintf(names[i], sizeof(names[i]), "name%zu", i);
+		key.name = names[i];
+		CHECK_EQUAL(gauges_set(&gauges, &key, 1, (i + 1) * S), 0);
+	}
+	CHECK_EQUAL(gauges.refused, 2);
+	/* all but the last ones are forgotten; they have room for others */
+	gauges_forget(&gauges, (GAUGE_FAMILIES_MAX + 50) * S);
+	CHECK(gauges.count > 0 && gauges.count < 20);
+	for (size_t i = 0; i < 100; i++) {
+		snprintf(names[0], sizeof(names[0]), "other%zu", i);
+		key.name = names[0];
+		CHECK_EQUAL(gauges_set(&gauges, &key, (double)i, 400 * S), 0);
+	}
+	CHECK_EQUAL(gauges.refused, 2);
+	CHECK_EQUAL(gauges.families_count, GAUGE_FAMILIES_MAX);
+	for (size_t i = 0; i < gauges.count; i++)
+		if (gauges.all[i].set_ns == 400 * S) {
+			snprintf(names[0], sizeof(names[0]), "duet_metric_other%d_watts",
+				 (int)gauges.all[i].value);
+			CHECK_TEXT(gauges.families[gauges.all[i].family].family.name, names[0]);
+		}
+	gauges_fini(&gauges);
 }
 
 TEST(prometheus_text)
@@ -471,6 +585,10 @@ int main(void)
 	RUN(forgotten_rows_leave_their_sum);
 	RUN(labels_are_utf8_and_bounded);
 	RUN(time_of_a_replaced_process_stays);
+	RUN(times_do_not_go_back_with_the_clock);
+	RUN(a_clock_that_is_set_forwards_makes_no_row_old);
+	RUN(counters_of_the_spool_start_with_the_spool);
+	RUN(a_family_without_gauges_gives_way);
 	RUN(prometheus_text);
 	RUN(openmetrics_text);
 	RUN(accept_chooses_the_format);

@@ -10,6 +10,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -39,7 +41,7 @@ static int add_file(struct spool *spool, uint64_t bytes)
 		return -ENOMEM;
 	write_file(path, bytes);
 	free(path);
-	return spool_commit(spool);
+	return spool_commit(spool, &(struct spool_content){.cut_ns = 7});
 }
 
 static void empty_folder(void)
@@ -211,7 +213,7 @@ TEST(full_disk_drops_and_then_skips)
 	CHECK_EQUAL(spool->files_count, 0);
 	free(spool_begin(spool, KIB));
 	CHECK(!spool_retry(spool, -ENOSPC));
-	spool_skip(spool, 5);
+	spool_skip(spool, 5, 0);
 	CHECK_EQUAL(spool->counts.dropped_full, 2);
 	CHECK_EQUAL(spool->counts.skipped, 1);
 	CHECK_EQUAL(spool->counts.skipped_ns, 5);
@@ -226,7 +228,7 @@ TEST(killed_recorder_is_counted)
 	char *ring;
 
 	REQUIRE(spool);
-	CHECK_EQUAL(spool_count_killed(spool), 0);
+	CHECK(!spool_count_killed(spool));
 	CHECK_EQUAL(spool->counts.killed, 0);
 	spool_note_cut(spool, 1234);
 	ring = spool_ring_path(spool);
@@ -234,11 +236,261 @@ TEST(killed_recorder_is_counted)
 	spool_close(spool);
 	spool = open_spool(0, 0);
 	REQUIRE(spool);
-	CHECK_EQUAL(spool_count_killed(spool), 1234);
+	CHECK(spool_count_killed(spool));
+	CHECK_EQUAL(spool->cut_ns, 1234);
 	CHECK_EQUAL(spool->counts.killed, 1);
 	CHECK(spool->counts.killed_ns > 0 && spool->counts.killed_ns < UINT64_C(60000000000));
 	spool_close(spool);
 	free(ring);
+	empty_folder();
+}
+
+/* ---- kill -9 at any moment ------------------------------------------------------------------- */
+
+/* The functions of the C library by which the spool changes the folder. The process ends as by kill
+ * -9 before or after the call of this number; 0: never. */
+static int calls_left;
+static bool ends_after;
+
+static int change_folder(int (*change)(const void *context), const void *context)
+{
+	int result;
+
+	if (calls_left == 1 && !ends_after)
+		_exit(9);
+	result = change(context);
+	if (calls_left == 1)
+		_exit(9);
+	calls_left -= calls_left > 0;
+	return result;
+}
+
+struct rename_call {
+	int from, to;
+	const char *old, *new;
+};
+
+static int call_rename(const void *context)
+{
+	const struct rename_call *call = context;
+
+	return (int)syscall(SYS_renameat2, call->from, call->old, call->to, call->new, 0);
+}
+
+int renameat(int from, const char *old, int to, const char *new)
+{
+	const struct rename_call call = {from, to, old, new};
+
+	return change_folder(call_rename, &call);
+}
+
+struct unlink_call {
+	int folder, flags;
+	const char *name;
+};
+
+static int call_unlink(const void *context)
+{
+	const struct unlink_call *call = context;
+
+	return (int)syscall(SYS_unlinkat, call->folder, call->name, call->flags);
+}
+
+int unlinkat(int at, const char *name, int flags)
+{
+	const struct unlink_call call = {at, flags, name};
+
+	return change_folder(call_unlink, &call);
+}
+
+/* A recorder that finds a ring, saves it, cuts twice, loses a file to a full disk, and leaves its
+ * ring. Two files fit. */
+static void act_as_recorder(void)
+{
+	struct spool *spool = open_spool(80 * KIB, 0);
+	char *ring = spool ? spool_ring_path(spool) : NULL;
+
+	if (!ring)
+		_exit(1);
+	if (spool_count_killed(spool)) {
+		char *path = spool_begin(spool, 32 * KIB);
+
+		write_file(path, 32 * KIB);
+		free(path);
+		spool_commit(spool,
+			     &(struct spool_content){.cut_ns = SPOOL_ALL_CUT, .is_salvaged = true});
+	}
+	unlinkat(AT_FDCWD, ring, 0);
+	spool_note_ring(spool);
+	write_file(ring, 4 * KIB);
+	for (int i = 0; i < 2; i++)
+		add_file(spool, 32 * KIB);
+	free(spool_begin(spool, KIB));
+	spool_retry(spool, -ENOSPC);
+	_exit(0);
+}
+
+static void check_counts(unsigned int recorders)
+{
+	struct spool *spool = open_spool(0, 0);
+	const struct spool_counts *counts;
+
+	REQUIRE(spool);
+	counts = &spool->counts;
+	CHECK_EQUAL(counts->added - counts->dropped, spool->files_count);
+	CHECK_EQUAL(counts->added_bytes - counts->dropped_bytes, spool->bytes);
+	CHECK_EQUAL(counts->added + 1, spool->next_sequence);
+	CHECK(counts->dropped_full <= recorders);
+	CHECK(counts->salvaged <= counts->killed && counts->killed <= recorders);
+	spool_close(spool);
+}
+
+/* Each run of the recorder is killed at another call; the counts must fit the folder after each. */
+TEST(counts_survive_a_kill_at_any_moment)
+{
+	int calls = 0;
+
+	for (int number = 1; number < 60; number++) {
+		int status = 0;
+		pid_t pid = fork();
+
+		if (!pid) {
+			calls_left = (number + 1) / 2;
+			ends_after = number % 2 == 0;
+			act_as_recorder();
+		}
+		REQUIRE(pid > 0 && waitpid(pid, &status, 0) == pid);
+		calls += WEXITSTATUS(status) == 9;
+		check_counts((unsigned int)number);
+	}
+	CHECK(calls >= 20);
+	empty_folder();
+}
+
+/* One recorder after the other: each of them must count exactly what it did. */
+TEST(a_full_disk_and_a_salvaged_ring_count_once)
+{
+	struct spool_counts before = {0};
+
+	for (int number = 1; number < 60; number++) {
+		struct spool *spool;
+		pid_t pid;
+
+		empty_folder();
+		pid = fork();
+		if (!pid)
+			act_as_recorder();
+		waitpid(pid, NULL, 0);
+		pid = fork();
+		if (!pid) {
+			calls_left = (number + 1) / 2;
+			ends_after = number % 2 == 0;
+			act_as_recorder();
+		}
+		waitpid(pid, NULL, 0);
+		pid = fork();
+		if (!pid)
+			act_as_recorder();
+		waitpid(pid, NULL, 0);
+		spool = open_spool(0, 0);
+		REQUIRE(spool);
+		/* The second run left a ring, or was killed before it saved that of the first. */
+		CHECK(spool->counts.salvaged == 1 || spool->counts.salvaged == 2);
+		CHECK(spool->counts.dropped_full == 2 || spool->counts.dropped_full == 3);
+		CHECK(spool->counts.dropped_full >= before.dropped_full);
+		CHECK(spool->counts.salvaged >= before.salvaged);
+		before = spool->counts;
+		spool_close(spool);
+	}
+	empty_folder();
+}
+
+/* A file that got its name is not saved from the ring again. */
+TEST(a_kill_between_name_and_beat_moves_the_cut)
+{
+	struct spool *spool = open_spool(0, 0);
+	int status = 0;
+	pid_t pid;
+
+	REQUIRE(spool);
+	spool_close(spool);
+	pid = fork();
+	if (!pid) {
+		spool = open_spool(0, 0);
+		spool_note_cut(spool, 5);
+		/* the state's own name, then that of the file */
+		calls_left = 4;
+		ends_after = true;
+		add_file(spool, 4 * KIB);
+		_exit(0);
+	}
+	REQUIRE(waitpid(pid, &status, 0) == pid && WEXITSTATUS(status) == 9);
+	spool = open_spool(0, 0);
+	REQUIRE(spool);
+	CHECK_EQUAL(spool->files_count, 1);
+	CHECK_EQUAL(spool->cut_ns, 7);
+	CHECK_EQUAL(spool->counts.added, 1);
+	spool_close(spool);
+	empty_folder();
+}
+
+static void write_beat(const char *text)
+{
+	char path[512];
+
+	snprintf(path, sizeof(path), "%s/.beat", folder);
+	harness_write_text(path, text);
+}
+
+/* A clock that is lower or higher after a reboot. */
+TEST(a_beat_of_another_boot_is_no_time_without_a_recorder)
+{
+	static const char *const beats[] = {"1 77 5 other-boot\n",
+					    "999999999999999999 77 5 other\n", "1 77\n"};
+
+	for (size_t i = 0; i < 3; i++) {
+		struct spool *spool;
+		char *ring;
+
+		write_beat(beats[i]);
+		spool = open_spool(0, 0);
+		REQUIRE(spool);
+		ring = spool_ring_path(spool);
+		write_file(ring, 4096);
+		CHECK(spool_count_killed(spool));
+		CHECK_EQUAL(spool->cut_ns, 77);
+		CHECK_EQUAL(spool->counts.killed, 1);
+		CHECK_EQUAL(spool->counts.killed_ns, 0);
+		CHECK_EQUAL(spool->counts.rows_lost, i < 2 ? 5 : 0);
+		spool_close(spool);
+		free(ring);
+		empty_folder();
+	}
+}
+
+TEST(lost_rows_and_the_start_are_kept)
+{
+	struct spool *spool = open_spool(0, 0);
+	pid_t pid;
+	uint64_t start_ns;
+
+	REQUIRE(spool);
+	start_ns = spool->start_real_ns;
+	CHECK(start_ns > UINT64_C(1600000000) * 1000000000);
+	spool_close(spool);
+	pid = fork();
+	if (!pid) {
+		spool = open_spool(0, 0);
+		spool->counts.rows_lost = 12;
+		spool_beat(spool);
+		_exit(9);
+	}
+	waitpid(pid, NULL, 0);
+	spool = open_spool(0, 0);
+	REQUIRE(spool);
+	CHECK_EQUAL(spool->counts.rows_lost, 12);
+	CHECK_EQUAL(spool->start_real_ns, start_ns);
+	spool_close(spool);
 	empty_folder();
 }
 
@@ -254,6 +506,11 @@ int main(void)
 	RUN(ages_go_on_after_a_reboot);
 	RUN(full_disk_drops_and_then_skips);
 	RUN(killed_recorder_is_counted);
+	RUN(counts_survive_a_kill_at_any_moment);
+	RUN(a_full_disk_and_a_salvaged_ring_count_once);
+	RUN(a_kill_between_name_and_beat_moves_the_cut);
+	RUN(a_beat_of_another_boot_is_no_time_without_a_recorder);
+	RUN(lost_rows_and_the_start_are_kept);
 	rmdir(folder);
 	return harness_end();
 }

@@ -111,6 +111,18 @@ TEST(what_is_refused_and_why)
 		{"intel:debug-stop=x", "it is debug-stop=PID"},
 		{"intel:none", "intel:driver intel:ring=MIB intel:syscalls"},
 		{"amd:lite,amd:full", "two modes of amd"},
+		{"system:metric=disk.reed", "did you mean 'disk.read'?; there are: disk.read "},
+		{"system:metric=none*", "there are: cpu.* switches forks"},
+		{"system:metric=cpu.busy@1001", "the rate is 1 to 1000 readings a second"},
+		{"system:metric=cpu.busy@0", "the rate is 1 to 1000"},
+		{"system:metric=cpu.busy@x", "the rate is 1 to 1000"},
+		{"system:metric=gpu.power", "collector 'system' has no metric 'gpu.power'"},
+		{"system:disk=", "give a name or a glob, such as disk=*"},
+		{"system:disks=sda", "system:disk=GLOB system:interface=GLOB"},
+		{"nvidia:metric=cpu.busy", "collector 'nvidia' has no metric 'cpu.busy'"},
+		{"nvidia:metric=gpu.pm.sm.*", "add nvidia:pm=HZ"},
+		{"nvidia:pm,nvidia:metric=gpu.power", "add nvidia:metric=gpu.pm.*"},
+		{"drm:metric=cpu.busy", "collector 'drm' has no metric 'cpu.busy'"},
 	};
 
 	for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
@@ -120,6 +132,28 @@ TEST(what_is_refused_and_why)
 		if (!strstr(error_text(), cases[i].text))
 			CHECK_TEXT(error_text(), cases[i].text);
 	}
+	error_clear();
+}
+
+/* The next pattern may not fit any more, and then changes nothing. */
+TEST(patterns_of_counters)
+{
+	struct name_patterns patterns = {0};
+	const char *last = NULL;
+	size_t count = 0;
+
+	CHECK(name_patterns_match(&patterns, "any"));
+	CHECK_EQUAL(name_patterns_read("metric=x", "disk", &patterns), -ENOENT);
+	CHECK_EQUAL(name_patterns_read("disk=nvme*", "disk", &patterns), 0);
+	CHECK_EQUAL(name_patterns_read("disk=sd[ab]", "disk", &patterns), 0);
+	CHECK(name_patterns_match(&patterns, "sdb") && name_patterns_match(&patterns, "nvme0n1"));
+	CHECK(!name_patterns_match(&patterns, "sdc") && !name_patterns_match(&patterns, "sdb1"));
+	while (!name_patterns_read("disk=a-name-of-20-letters", "disk", &patterns))
+		REQUIRE(++count < PATTERN_BYTES);
+	CHECK(strstr(error_text(), "longer than"));
+	while ((last = name_patterns_next(&patterns, last)))
+		count--;
+	CHECK_EQUAL(count, (size_t)-2);
 	error_clear();
 }
 
@@ -170,6 +204,7 @@ int main(void)
 	RUN(words_and_rates_of_cuda);
 	RUN(options_of_others);
 	RUN(what_is_refused_and_why);
+	RUN(patterns_of_counters);
 	RUN(a_refused_option_changes_nothing);
 	RUN(options_of_guests);
 	return harness_end();

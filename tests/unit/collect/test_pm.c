@@ -278,7 +278,7 @@ TEST(which_metrics_the_real_library_samples_together)
 	for (size_t i = 0; i < sizeof(chips) / sizeof(chips[0]); i++) {
 		struct pm_set set;
 
-		CHECK(pm_set_open(&set, &cupti, chips[i].name, NULL));
+		CHECK(pm_set_open(&set, &cupti, chips[i].name, NULL, 0));
 		CHECK_EQUAL(set.count, chips[i].count);
 		CHECK(set.is_left_out[index_of(chips[i].without)]);
 		CHECK(set.config && set.config_bytes);
@@ -296,11 +296,11 @@ TEST(a_chip_that_the_real_library_does_not_sample)
 
 	if (!open_real(&cupti))
 		SKIP("no libcupti of CUDA 12.6 or newer is installed");
-	CHECK(!pm_set_open(&set, &cupti, "GV100", NULL));
+	CHECK(!pm_set_open(&set, &cupti, "GV100", NULL, 0));
 	CHECK_TEXT(cupti.why, "cuptiProfilerHostInitialize");
 	cupti_format_failure(&cupti, text, sizeof(text));
 	CHECK(strstr(text, "cuptiProfilerHostInitialize returned "));
-	CHECK(!pm_set_open(&set, &cupti, "no chip", NULL));
+	CHECK(!pm_set_open(&set, &cupti, "no chip", NULL, 0));
 	CHECK_EQUAL(set.count, 0);
 }
 

@@ -602,7 +602,7 @@ TEST(choosing_collectors)
 					  ":",      ":host",       "opencl:host:host", " opencl",
 					  "OPENCL", "opencl,cuda", "-nothing",         "--opencl"};
 	uint32_t numbers[RING_NUMBERS];
-	char longest[3000];
+	char longest[10000];
 	int error;
 
 	CHECK(collectors_count >= 1);

@@ -76,6 +76,7 @@ struct bench {
 	const char *noted; /* in the tick; NULL: nothing */
 	const pid_t *pids;
 	size_t pids_count;
+	struct counter_choice choice;
 };
 
 static void name_row(struct noted *row, const struct series_slot *slot)
@@ -139,6 +140,7 @@ static bool bench_open(struct bench *bench, enum group_id id, struct tracked *tr
 					      .sources = &system_sources,
 					      .root = bench->tree.root,
 					      .tracked = tracked,
+					      .choice = bench->choice,
 					      .pids = bench->pids,
 					      .pids_count = bench->pids_count};
 
@@ -230,6 +232,71 @@ TEST(disks_that_come_and_go)
 	tree_write(&bench->tree, "/proc/diskstats", "8 0 sda 1 0 14 0 1 0 30 0 0 0 0\n");
 	tick(bench);
 	CHECK_EQUAL(value_of(bench, "disk.read sda"), 10 * 512);
+	bench_close(bench);
+}
+
+static void choose(struct name_patterns *patterns, const char *text)
+{
+	snprintf(patterns->texts, sizeof(patterns->texts), "%s", text);
+}
+
+TEST(disks_interfaces_and_metrics_that_are_chosen)
+{
+	struct bench *bench = bench_new();
+
+	REQUIRE(bench);
+	tree_write(&bench->tree, "/proc/diskstats",
+		   "8 0 sda 1 0 10 0 1 0 20 0 0 0 0\n8 16 sdb 1 0 10 0 1 0 20 0 0 0 0\n");
+	tree_write(&bench->tree, "/proc/net/dev",
+		   "lo: 1 1 0 0 0 0 0 0 1 1 0 0 0 0 0 0\neth0: 1 1 0 0 0 0 0 0 1 1 0 0 0 0 0 0\n");
+	tree_write(&bench->tree, "/proc/stat", "cpu  100 0 0 100 50 0 0 0 0 0\nctxt 10\n");
+	choose(&bench->choice.metrics, "disk.read");
+	memcpy(bench->choice.metrics.texts + sizeof("disk.read"), "net.*", sizeof("net.*"));
+	choose(&bench->choice.disks, "sd[b-z]");
+	choose(&bench->choice.interfaces, "e*");
+	REQUIRE(bench_open(bench, GROUP_MACHINE, NULL));
+	tick(bench);
+	tree_write(&bench->tree, "/proc/diskstats",
+		   "8 0 sda 1 0 11 0 1 0 21 0 0 0 0\n8 16 sdb 1 0 12 0 1 0 20 0 0 0 0\n");
+	tree_write(&bench->tree, "/proc/net/dev",
+		   "lo: 2 2 0 0 0 0 0 0 1 1 0 0 0 0 0 0\neth0: 4 2 0 0 0 0 0 0 1 1 0 0 0 0 0 0\n");
+	tree_write(&bench->tree, "/proc/stat", "cpu  110 0 0 110 50 0 0 0 0 0\nctxt 20\n");
+	tick(bench);
+	CHECK_EQUAL(value_of(bench, "disk.read sdb"), 2 * 512);
+	CHECK_EQUAL(value_of(bench, "disk.read sda"), -1);
+	CHECK_EQUAL(value_of(bench, "disk.read.requests sdb"), -1);
+	CHECK_EQUAL(value_of(bench, "net.receive eth0"), 3);
+	CHECK_EQUAL(value_of(bench, "net.receive lo"), -1);
+	CHECK_EQUAL(value_of(bench, "switches"), -1);
+	CHECK_EQUAL(value_of(bench, "cpu.busy"), -1);
+	bench_close(bench);
+}
+
+/* The group ticks as its fastest source; the others are read at some of the ticks. */
+TEST(a_metric_with_a_rate_of_its_own)
+{
+	struct bench *bench = bench_new();
+	size_t disks = 0, cpus = 0;
+
+	REQUIRE(bench);
+	tree_write(&bench->tree, "/proc/stat", "cpu  100 0 0 100 50 0 0 0 0 0\nctxt 10\n");
+	tree_write(&bench->tree, "/proc/loadavg", "0.10 0.20 0.30 1/200 1000\n");
+	choose(&bench->choice.metrics, "*");
+	memcpy(bench->choice.metrics.texts + 2, "cpu.*@50", sizeof("cpu.*@50"));
+	tree_write(&bench->tree, "/proc/diskstats", "8 0 sda 1 0 10 0 1 0 20 0 0 0 0\n");
+	REQUIRE(bench_open(bench, GROUP_MACHINE, NULL));
+	CHECK_EQUAL(bench->group.interval_ns, 20 * MS);
+	for (unsigned int i = 1; i <= 50; i++) {
+		char text[64];
+
+		snprintf(text, sizeof(text), "cpu  %u 0 0 100 50 0 0 0 0 0\nctxt 10\n", 100 + i);
+		tree_write(&bench->tree, "/proc/stat", text);
+		tick(bench);
+		disks += find(bench, "disk.inflight sda") != NULL;
+		cpus += find(bench, "cpu.busy") != NULL;
+	}
+	CHECK_EQUAL(disks, 10);
+	CHECK_EQUAL(cpus, 49);
 	bench_close(bench);
 }
 
@@ -776,6 +843,8 @@ int main(void)
 {
 	RUN(processors);
 	RUN(disks_that_come_and_go);
+	RUN(disks_interfaces_and_metrics_that_are_chosen);
+	RUN(a_metric_with_a_rate_of_its_own);
 	RUN(sensors);
 	RUN(control_groups);
 	RUN(nothing_is_there);
