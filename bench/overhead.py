@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: MIT
 """The true slow-down of a program under `duet record --max-overhead`, measured from outside, and duet's own estimate.
 
-    bench/overhead.py [--rounds N] [--seconds S] [--programs 500k,100k,1k,heat] [--limits 1,2,5] [--output FILE]
+    bench/overhead.py [--rounds N] [--seconds S] [--programs 1M,100k,1k,heat] [--limits 1,2,5] [--output FILE]
 
 Each round runs the program plain and once per limit, in random order. Two programs are measured:
 
-- tests/programs/paced.c launches writes on the simulated OpenCL driver with arithmetic in between: about 500,000,
+- tests/programs/paced.c launches writes on the simulated OpenCL driver with arithmetic in between: about 1,000,000,
   100,000 and 1,000 launches per second of processor time. It prints the wall time of its launches and the processor
   time of the launching thread. Collector: opencl.
 - examples/heat.py on PoCL: wall time of its main function, and processor time of all its threads. Default collectors.
@@ -25,7 +25,7 @@ import subprocess
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-WORK_US = {"500k": 1.8, "100k": 9.5, "1k": 1000.0}  # arithmetic before each launch
+WORK_US = {"1M": 0.85, "500k": 1.8, "100k": 9.5, "1k": 1000.0}  # arithmetic before each launch
 WIDE = 0.003  # half-width from which on a slow-down is inconclusive
 BOOTSTRAPS = 2000
 
@@ -91,7 +91,7 @@ def prepare(options, name):
         environment = {**os.environ, "POCL_DEVICES": "pthread"}
         return *calibrate_heat(environment, options.seconds), environment, []
     paced = os.path.join(options.build, "tests", "programs", "paced")
-    environment = {**os.environ, "OCL_ICD_VENDORS": os.path.join(options.build, "sim")}
+    environment = {**os.environ, "OCL_ICD_VENDORS": os.path.join(options.build, "sim"), "SIM_OPENCL": "copy_ns=100"}
     arguments, rate = calibrate(paced, environment, WORK_US[name], options.seconds)
     return [paced, *arguments], rate, environment, ["--collect", "opencl"]
 
@@ -145,7 +145,7 @@ def main():
     parser.add_argument("--build", default=os.path.join(ROOT, "build"))
     parser.add_argument("--rounds", type=int, default=200)
     parser.add_argument("--seconds", type=float, default=2)
-    parser.add_argument("--programs", default="500k,100k,1k,heat")
+    parser.add_argument("--programs", default="1M,100k,1k,heat")
     parser.add_argument("--estimates", type=int, default=10, help="read each N-th recording's own estimate")
     parser.add_argument("--limits", default="1,2,5")
     parser.add_argument("--output")
