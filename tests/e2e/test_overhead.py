@@ -58,6 +58,8 @@ with t.case("launched = recorded + left out, at a limit that is below the cost")
     t.equal(calls(document) + cost["left_out_calls"], calls(plain), "calls, recorded and left out")
     (measured,) = cost["measured"]
     t.equal(measured["collector"], "opencl", "collector")
+    t.equal(measured["limit"], 0.001, "the limit")
+    t.true("; limit 0.1 %: " in text(run([DUET, "report", output]).stdout), "the limit in the report")
     t.true(measured["steps"] >= 1, f"it stepped down: {measured}")
     t.true(measured["levels_ns"]["everything"] > 0, "it began with everything")
     t.true(document["losses"] and all(row["reason"] == "limit" for row in document["losses"]), "reasons of losses")

@@ -100,6 +100,16 @@ void session_begin_limit(struct session *session, struct attached *attached)
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
+/* The program may have overwritten the counts from which a value was computed. */
+static int64_t rounded(double value)
+{
+	const double most = 9e18;
+
+	if (!(value > -most && value < most))
+		return value > 0 ? (int64_t)most : -(int64_t)most;
+	return (int64_t)(value < 0 ? value - 0.5 : value + 0.5);
+}
+
 static uint32_t get_series(struct session *session, struct attached *attached,
 			   enum limit_series which, uint64_t begin_ns)
 {
@@ -118,21 +128,14 @@ static uint32_t get_series(struct session *session, struct attached *attached,
 		.instance_string = recording_string(recording, attached->injected->kind.collector),
 		.type = SERIES_LEVEL,
 		.process = attached->injected->process->row.id,
+		.limit = which == LIMIT_LEVEL
+				 ? 0
+				 : (uint64_t)rounded(session->options->max_overhead * 1e6),
 		.begin_ns = begin_ns,
 	};
 	recording->kept_bytes += ENTITY_BYTES;
 	trace_writer_entity(recording->writer, EVENT_SERIES, &row);
 	return *id;
-}
-
-/* The program may have overwritten the counts from which a value was computed. */
-static int64_t rounded(double value)
-{
-	const double most = 9e18;
-
-	if (!(value > -most && value < most))
-		return value > 0 ? (int64_t)most : -(int64_t)most;
-	return (int64_t)(value < 0 ? value - 0.5 : value + 0.5);
 }
 
 static void put_value(struct session *session, struct attached *attached, enum limit_series which,
