@@ -24,7 +24,7 @@ struct cost_process {
 	/* That was not possible: duet's own time. */
 	uint64_t own_ns;
 	double own_cost;
-	double limit; /* of --max-overhead; 0: not known */
+	double limit; /* --max-overhead as a part of the time; 0: not known */
 };
 
 /* Whether the limit was held over the whole time. Time with counts alone costs nothing that can be
