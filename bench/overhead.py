@@ -80,7 +80,10 @@ def estimate(duet, trace):
     document = json.loads(subprocess.run([duet, "report", "--json", trace], stdout=subprocess.PIPE,
                                          stderr=subprocess.DEVNULL, check=False).stdout)
     measured = document["cost"]["measured"][0]
-    return {"ratio": measured.get("ratio"), "half_width": measured.get("half_width"), "own_ratio": measured.get("own_ratio"),
+    all_ns = sum(measured["levels_ns"].values()) or 1
+    total = (measured.get("ratio", 0) * measured["measured_ns"] + measured.get("own_ratio", 0) * measured["own_ns"]) / all_ns
+    return {"total": total, "total_half_width": measured.get("half_width", 0) * measured["measured_ns"] / all_ns,
+            "ratio": measured.get("ratio"), "half_width": measured.get("half_width"), "own_ratio": measured.get("own_ratio"),
             "levels_s": {name: round(ns / 1e9, 2) for name, ns in measured["levels_ns"].items() if ns},
             "left_out": document["cost"]["left_out_launches"]}
 
@@ -97,8 +100,8 @@ def prepare(options, name):
 
 
 def containing(estimates, slow_down, half_width):
-    """How many of duet's intervals contain the measured slow-down, give or take its half-width."""
-    return sum(abs(row["ratio"] - slow_down) <= row["half_width"] + half_width for row in estimates if row["ratio"] is not None)
+    """How many of duet's intervals for a whole run contain the measured slow-down, give or take its half-width."""
+    return sum(abs(row["total"] - slow_down) <= row["total_half_width"] + half_width for row in estimates)
 
 
 def measure(options, name, folder):
@@ -133,6 +136,7 @@ def measure(options, name, folder):
         row["estimates_read"] = len(estimates[limit])
         row["estimates_by_windows"] = len(ratios)
         row["median_estimate"] = round(statistics.median(ratios), 5) if ratios else None
+        row["median_total"] = round(statistics.median(estimate["total"] for estimate in estimates[limit]), 5)
         row["median_own"] = round(statistics.median(estimate["own_ratio"] or 0 for estimate in estimates[limit]), 5)
         row["estimates"] = estimates[limit]
         rows.append(row)
