@@ -142,6 +142,18 @@ struct guest_thread *guest_enter_for(const char *argument, enum session_entered 
  * most 25 times per second, without waiting. */
 void guest_look_for_recorder(void);
 
+/* The next look is due at this time (ring_now_ms). */
+extern _Atomic uint64_t guest_next_look_ms;
+
+/* For calls of an idle guest that cost a microsecond or more, such as an enqueue: a program may do
+ * nothing else for hours, and as seldom as it likes. Reading the clock costs some 5 ns. */
+static inline void guest_look_if_due(void)
+{
+	if (GUEST_UNLIKELY(ring_now_ms() >=
+			   atomic_load_explicit(&guest_next_look_ms, memory_order_relaxed)))
+		guest_look_for_recorder();
+}
+
 static inline uint64_t guest_now(const struct guest_thread *thread)
 {
 	return ring_now(thread->clock);

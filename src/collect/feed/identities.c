@@ -33,7 +33,7 @@ void feed_identities_fini(struct feed_identities *identities)
 	*identities = (struct feed_identities){0};
 }
 
-static struct taken_process *find_process(const struct feed_identities *identities, uint32_t id)
+struct taken_process *feed_identities_find(const struct feed_identities *identities, uint32_t id)
 {
 	const size_t place = (size_t)hash_map_get(&identities->by_id, id, 0);
 
@@ -44,7 +44,7 @@ struct taken_process *feed_identities_add(struct feed_identities *identities, ui
 					  uint32_t pid, uint32_t uid)
 {
 	const struct taken_process added = {.pid = pid, .uid = uid, .id = id};
-	struct taken_process *process = find_process(identities, id);
+	struct taken_process *process = feed_identities_find(identities, id);
 
 	if (process)
 		return process;
@@ -70,7 +70,7 @@ bool feed_identities_translate(struct feed_identities *identities, uint32_t proc
 	if (known) {
 		number = *known;
 	} else {
-		owner = find_process(identities, process);
+		owner = feed_identities_find(identities, process);
 		if (!owner || owner->origins == CORRELATION_TAKEN_OVER ||
 		    hash_map_put(&identities->origins, key, owner->origins))
 			return false;
@@ -107,7 +107,7 @@ void taken_process_want(struct taken_process *process, bool is_wanted, uint64_t 
 bool feed_identities_is_paused(const struct feed_identities *identities, uint32_t process,
 			       uint64_t time, uint64_t since)
 {
-	const struct taken_process *found = find_process(identities, process);
+	const struct taken_process *found = feed_identities_find(identities, process);
 
 	for (uint32_t i = 0; found && i < found->pauses_count; i++)
 		if (time >= found->pauses[i].begin + since && time < found->pauses[i].end)

@@ -23,7 +23,8 @@ struct feed_pause {
 /* A process that is taken over. */
 struct taken_process {
 	uint32_t pid, uid, id;
-	uint32_t origins; /* numbers that were given for it */
+	uint32_t origins;  /* numbers that were given for it */
+	uint64_t begin_ns; /* when its calls begin in our recording; 0: as its row says */
 	uint32_t pauses_count;
 	struct feed_pause pauses[FEED_PAUSES]; /* the newest ones, oldest first */
 };
@@ -41,6 +42,8 @@ void feed_identities_fini(struct feed_identities *identities);
 /* Adds a process, or finds it. NULL: out of memory. The pointer is valid until the next call. */
 struct taken_process *feed_identities_add(struct feed_identities *identities, uint32_t id,
 					  uint32_t pid, uint32_t uid);
+
+struct taken_process *feed_identities_find(const struct feed_identities *identities, uint32_t id);
 
 /* Number of a command in our recording. place: the recorder, at most 2^17 of them. False: the
  * process has no number left, or it is not known. */

@@ -253,6 +253,8 @@ void injected_count_losses(struct injected *injected, uint64_t now_ns);
 /* Asks the guest for data that its runtime still holds about finished commands. False: the guest
  * does not offer that. */
 bool injected_ask_last(struct injected *injected);
+/* From when on the guest says that it records all calls (CLOCK_MONOTONIC); 0: not known yet. */
+uint64_t injected_begun_ns(const struct injected *injected);
 /* Whether the guest has written all of that into its rings. */
 bool injected_has_given_last(const struct injected *injected);
 

@@ -24,14 +24,9 @@
 
 /* ---- values for the rows of the table -------------------------------------------------------- */
 
-#define LOOK    guest_look_for_recorder()
-#define NO_LOOK ((void)0)
-/* Looks for a recorder in every 16th append, because a program may only append for hours. Looks are
- * a second apart; reading the clock for that takes 7 ns, too much for each call. */
-#define LOOK_NOW_AND_THEN \
-	(GUEST_UNLIKELY(++idle_appends % 16 == 0) ? guest_look_for_recorder() : (void)0)
-
-static _Thread_local uint32_t idle_appends __attribute__((tls_model("initial-exec")));
+#define LOOK        guest_look_for_recorder()
+#define NO_LOOK     ((void)0)
+#define LOOK_IF_DUE guest_look_if_due()
 
 #define WAITS(count, list) (append.wait_count = (count), append.waits = (list))
 #define BYTES(size)        append.command.bytes = (size)
@@ -368,7 +363,7 @@ static int32_t answer_of(ze_result result)
 		level_zero_append_end(thread, &append, result);                                    \
 		return result;                                                                     \
 	}                                                                                          \
-	GUEST_HOOK(ze_result, name, parameters, arguments, LOOK_NOW_AND_THEN;                      \
+	GUEST_HOOK(ze_result, name, parameters, arguments, LOOK_IF_DUE;                            \
 		   level_zero_append_unseen(list), next.name)
 #define ZE_EXECUTE(number, name, table, slot, minor, parameters, arguments, queue_handle, count, \
 		   lists, describe)                                                              \
@@ -395,7 +390,7 @@ static int32_t answer_of(ze_result result)
 		level_zero_execute_end(thread, &execute, result);                                \
 		return result;                                                                   \
 	}                                                                                        \
-	GUEST_HOOK(ze_result, name, parameters, arguments, LOOK_NOW_AND_THEN, next.name)
+	GUEST_HOOK(ze_result, name, parameters, arguments, LOOK_IF_DUE, next.name)
 #define ZE_QUIET(name, table, slot, minor, parameters, arguments) \
 	static ze_result hook_##name parameters                   \
 	{                                                         \
