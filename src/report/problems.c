@@ -397,6 +397,13 @@ static void put_missing_files(const struct report *report)
 			table_noun(files.missing, "is", "are"), files.example);
 }
 
+static const char *describe_left(const struct model_part *part, uint64_t count)
+{
+	if (part->segment && part->continues)
+		return table_noun(count, "continues in the next file", "continue in the next file");
+	return table_noun(count, "was still running at its end", "were still running at its end");
+}
+
 /* Commands that are in two files of one recording are no loss. A command of a process that has
  * ended does not continue. */
 static void put_crossing(const struct report *report, const struct model_part *part)
@@ -406,18 +413,15 @@ static void put_crossing(const struct report *report, const struct model_part *p
 	const uint64_t ended = report->analysis->longest_in_flight.ended;
 	const uint64_t left = open > ended ? open - ended : 0;
 
-	if (left && part->segment && part->continues)
-		printf("; %" PRIu64 " %s in the next file", left,
-		       table_noun(left, "command continues", "commands continue"));
-	else if (left)
-		printf("; %" PRIu64 " %s still running at its end", left,
-		       table_noun(left, "command was", "commands were"));
+	if (left)
+		printf("; %" PRIu64 " %s%s", left, table_noun(left, "command ", "commands "),
+		       describe_left(part, left));
 	if (open > left)
-		printf("; %" PRIu64 " %s not executed when %s process ended", open - left,
-		       table_noun(open - left, "command was", "commands were"),
+		printf("%s%" PRIu64 " %s not ended when %s process did", left ? ", " : "; ",
+		       open - left, table_noun(open - left, "command had", "commands had"),
 		       table_noun(open - left, "its", "their"));
 	if (ledger->orphaned)
-		printf("; %" PRIu64 " began %s", ledger->orphaned,
+		printf("%s%" PRIu64 " began %s", open ? ", " : "; ", ledger->orphaned,
 		       part->segment ? "in the one before" : "before its start");
 }
 

@@ -30,7 +30,7 @@ def report(window, *program):
 
 with t.case("a segment of the agent: commands continue in the next file, or began in the one before"):
     lines, warnings, status, document = report("segment=4 continues=1")
-    t.equal(lines[0], "segment 4 of the agent on described; 2 commands continue in the next file; 2 began in the one before", "the line")
+    t.equal(lines[0], "segment 4 of the agent on described; 2 commands continue in the next file, 2 began in the one before", "the line")
     t.equal([line for line in warnings if "device" not in line], [], "no warnings")
     t.equal((status, document["complete"]), (0, True), "complete")
     t.equal(document["part"], {"segment": 4, "continues": True, "in_flight_at_end": 2, "began_before": 2}, "the document")
@@ -43,11 +43,11 @@ with t.case("the last segment: nothing has exited"):
 
 with t.case("a command of a process that has ended does not continue"):
     lines, _, _, document = report("segment=4 continues=1", PROGRAM[0], f"process 1 101 app end_ns={95 * MS}", *PROGRAM[2:])
-    t.true("continue in the next file" not in lines[0] and "2 commands were not executed when their process ended" in lines[0], lines[0])
+    t.true("continue in the next file" not in lines[0] and "2 commands had not ended when their process did" in lines[0], lines[0])
 
 with t.case("a file of a trigger"):
     lines, warnings, status, document = report("continues=1")
-    t.equal(lines[0], "part of a longer recording: 100.0 ms; 2 commands were still running at its end; 2 began before its start", "the line")
+    t.equal(lines[0], "part of a longer recording: 100.0 ms; 2 commands were still running at its end, 2 began before its start", "the line")
     t.equal(([line for line in warnings if "device" not in line], status), ([], 0), "no warnings")
 
 with t.case("a recording of its own: what is in flight at its end is missing"):
