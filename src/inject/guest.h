@@ -377,6 +377,16 @@ static inline uint32_t guest_stack_of(struct guest_thread *thread, uint64_t site
 						   : guest_sample_stack(thread, site);
 }
 
+/* The site of a call that a runtime passes on from one place of its own. place: return
+ * address of the program's call, or 0 if it is not known; function: number of the API's function;
+ * kernel: handle or id, or 0. */
+static inline uint64_t guest_site(uint64_t place, uint32_t function, uint64_t kernel)
+{
+	const uint64_t both = (place ^ (uint64_t)function << 48) * UINT64_C(0xff51afd7ed558ccd);
+
+	return (both ^ both >> 32 ^ kernel) * UINT64_C(0xc4ceb9fe1a85ec53);
+}
+
 /* The site is the place to which the calling function returns. */
 #define guest_stack(thread) guest_stack_of(thread, (uint64_t)(uintptr_t)__builtin_return_address(0))
 

@@ -25,6 +25,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/pair_map.h"
 #include "collect/devices.h"
 #include "collect/feed/message.h"
 #include "collect/host_clocks.h"
@@ -42,9 +43,11 @@
 #define STEP_BYTES   ((uint64_t)4 << 20)
 /* Bytes of the other recorder's file that are looked through in a step: 2 ms. */
 #define UPDATE_BYTES ((uint64_t)16 << 20)
-/* Commands that are taken over have numbers of their own: a guest that attaches to this recorder
- * later counts from 1 again. The highest byte is the number of an attachment. */
-enum { CORRELATION_BITS = 56, TAKEN_OVER = 0x80, FEED_ATTACHMENTS = 16 };
+/* Interval of questions whether processes are still wanted. */
+#define WANT_NS      UINT64_C(1000000000)
+/* A command that was launched before a pause may end this much later. A guest that leaves has the
+ * same time for its last answers. */
+#define LAST_NS      UINT64_C(500000000)
 
 enum { EARLIER_MAX = 1 << 20 };
 
@@ -69,9 +72,10 @@ struct feed {
 	bool has_left;           /* its recording has ended */
 	bool has_gap;            /* rows are missing, and a note says so */
 	uint64_t copied_ns;      /* when rows were copied last, or looked for first */
-	/* Commands that were launched before our recording began -> 1; their executions are left
-	 * out. */
-	struct hash_map earlier;
+	struct hash_map threads; /* our ids of threads -> our ids of their processes */
+	/* (process, command) launched before our recording began, or in a pause -> 1; their
+	 * executions are left out. */
+	struct pair_map earlier;
 };
 
 /* ---- ids of this recording ------------------------------------------------------------------- */
@@ -130,11 +134,12 @@ static uint32_t find_process(struct feed *feed, struct event_process *row)
 		process->is_fed = true;
 		process->row.labels_string = row->labels_string;
 	}
+	feed_identities_add(&feed->feeds->identities, row->id, row->pid, row->uid);
 	hint_process(feed, row);
 	return row->id;
 }
 
-static uint32_t find_thread(const struct feed *feed, struct event_thread *row)
+static uint32_t find_thread(struct feed *feed, struct event_thread *row)
 {
 	struct recording *recording = feed->feeds->recording;
 	const struct event_process *process;
@@ -144,6 +149,7 @@ static uint32_t find_thread(const struct feed *feed, struct event_thread *row)
 		return 0;
 	process = &found;
 	process_thread_adopt(recording->processes, process->pid, row);
+	hash_map_put(&feed->threads, row->id, row->process);
 	return row->id;
 }
 
@@ -208,6 +214,7 @@ static void update_process(const struct feed *feed, struct event_process *row)
 		row->labels_string = process->row.labels_string;
 	if (row->guest_begin_ns < feed->feeds->begin_ns)
 		row->guest_begin_ns = feed->feeds->begin_ns;
+	feed->feeds->options.complete(feed->feeds->options.context, row);
 }
 
 static bool update(void *context, enum event_kind kind, void *row)
@@ -234,38 +241,92 @@ static bool is_inside(const struct feed *feed, uint64_t time)
 	return time >= feed->feeds->begin_time && time <= feed->feeds->end_time;
 }
 
-/* A process may be taken over from several recorders, one after the other. 0 stays: no command. */
-static uint64_t take_correlation(const struct feed *feed, uint64_t correlation)
+/* How many rows are missing is not known. */
+static void note_gap(struct feed *feed)
 {
-	const uint64_t attachment =
-		(correlation >> CORRELATION_BITS) + (uint64_t)feed->place * FEED_ATTACHMENTS;
-	const uint64_t number = correlation & (((uint64_t)1 << CORRELATION_BITS) - 1);
+	struct feeds *feeds = feed->feeds;
+	const uint64_t now_ns = host_clocks_now_ns();
+	char text[200];
 
-	return correlation ? number | (attachment | TAKEN_OVER) << CORRELATION_BITS : 0;
+	recording_lose(feeds->recording, EVENT_PADDING, LOSS_GAP, feed->copied_ns, now_ns, 1);
+	if (feed->has_gap)
+		return;
+	feed->has_gap = true;
+	snprintf(text, sizeof(text),
+		 "some rows of programs that process %d records are missing: a part of its file "
+		 "was dropped or could not be read",
+		 (int)feed->pid);
+	recording_note(feeds->recording, "recorder", COLLECTOR_PARTIAL, 0, text);
+}
+
+static uint32_t process_of(const struct feed *feed, uint32_t thread)
+{
+	return (uint32_t)hash_map_get(&feed->threads, thread, 0);
+}
+
+/* False: our recording was not to contain the process then. */
+static bool is_recorded(const struct feed *feed, uint32_t process, uint64_t time)
+{
+	return is_inside(feed, time) &&
+	       !feed_identities_is_paused(&feed->feeds->identities, process, time, 0);
+}
+
+/* A process may be taken over from several recorders, one after the other. 0 stays: no command.
+ * False: it has no number. */
+static bool take_correlation(struct feed *feed, uint32_t process, uint64_t *inout_correlation)
+{
+	if (!*inout_correlation ||
+	    feed_identities_translate(&feed->feeds->identities, process, feed->place,
+				      *inout_correlation, inout_correlation))
+		return true;
+	note_gap(feed);
+	return false;
 }
 
 static bool has_launch(struct feed *feed, struct event_launch *row)
 {
-	if (!row->correlation)
-		return is_inside(feed, row->enter);
-	row->correlation = take_correlation(feed, row->correlation);
-	if (is_inside(feed, row->enter))
+	const uint32_t process = process_of(feed, row->thread);
+
+	if (!take_correlation(feed, process, &row->correlation))
+		return false;
+	if (is_recorded(feed, process, row->enter))
 		return true;
-	if (feed->earlier.count < EARLIER_MAX)
-		hash_map_put(&feed->earlier, row->correlation, 1);
+	if (row->correlation && feed->earlier.count < EARLIER_MAX)
+		pair_map_put(&feed->earlier, process, row->correlation, 1);
 	return false;
 }
 
 static bool has_execution(struct feed *feed, struct event_execution *row)
 {
-	row->correlation = take_correlation(feed, row->correlation);
-	return is_inside(feed, row->seen) &&
-	       !hash_map_remove(&feed->earlier, row->correlation, NULL);
+	return take_correlation(feed, row->process, &row->correlation) &&
+	       is_inside(feed, row->seen) &&
+	       !feed_identities_is_paused(&feed->feeds->identities, row->process, row->seen,
+					  feed->feeds->last_time) &&
+	       pair_map_remove(&feed->earlier, row->process, row->correlation) == PAIR_MAP_NONE;
+}
+
+static bool has_range(const struct feed *feed, const struct event_range *row)
+{
+	return row->end >= feed->feeds->begin_time && row->begin <= feed->feeds->end_time &&
+	       !feed_identities_is_paused(&feed->feeds->identities, row->process, row->end, 0);
+}
+
+static bool has_call(const struct feed *feed, struct event_api *row)
+{
+	translate_wait(feed, row);
+	return is_recorded(feed, process_of(feed, row->thread), row->begin);
+}
+
+/* Samples have the device's times, so the present counts: they are 1.3 s old. */
+static bool has_sample(struct feed *feed, struct event_instruction_sample *row)
+{
+	return take_correlation(feed, row->process, &row->correlation) &&
+	       !feed_identities_is_paused(&feed->feeds->identities, row->process,
+					  recording_now(feed->feeds->recording), 0);
 }
 
 static bool has_row(void *context, enum event_kind kind, void *row)
 {
-	struct event_instruction_sample *sample = row;
 	struct event_dependency *dependency = row;
 	struct feed *feed = context;
 
@@ -275,17 +336,14 @@ static bool has_row(void *context, enum event_kind kind, void *row)
 	case EVENT_EXECUTION:
 		return has_execution(feed, row);
 	case EVENT_RANGE:
-		return ((const struct event_range *)row)->end >= feed->feeds->begin_time &&
-		       ((const struct event_range *)row)->begin <= feed->feeds->end_time;
+		return has_range(feed, row);
 	case EVENT_DEPENDENCY:
-		dependency->correlation = take_correlation(feed, dependency->correlation);
-		return true;
+		return take_correlation(feed, dependency->process, &dependency->correlation) &&
+		       is_recorded(feed, dependency->process, dependency->time);
 	case EVENT_API:
-		translate_wait(feed, row);
-		return is_inside(feed, ((const struct event_api *)row)->begin);
+		return has_call(feed, row);
 	case EVENT_INSTRUCTION_SAMPLE:
-		sample->correlation = take_correlation(feed, sample->correlation);
-		return true;
+		return has_sample(feed, row);
 	case EVENT_LOSS: /* without a process it is a loss of the other recording */
 		return ((const struct event_loss *)row)->process != 0;
 	default:
@@ -310,7 +368,8 @@ static void free_feed(struct feed *feed)
 	trace_tail_free(feed->tail);
 	trace_copy_free(feed->copy);
 	hash_map_fini(&feed->owned);
-	hash_map_fini(&feed->earlier);
+	hash_map_fini(&feed->threads);
+	pair_map_fini(&feed->earlier);
 	free(feed);
 }
 
@@ -355,6 +414,9 @@ static void add_feed(struct feeds *feeds, unsigned int number)
 	feed->feeds = feeds;
 	feed->number = number;
 	feed->place = feeds->places;
+	hash_map_init(&feed->owned);
+	hash_map_init(&feed->threads);
+	pair_map_init(&feed->earlier);
 	feed->copied_ns = host_clocks_now_ns();
 	feed->connection = connect_to(feeds->options.uid, number, &feed->pid);
 	options.context = feed;
@@ -435,24 +497,6 @@ static int copy_bytes(struct feed *feed, const uint8_t *bytes, size_t size)
 	return error;
 }
 
-/* How many rows are missing is not known. */
-static void note_gap(struct feed *feed)
-{
-	struct feeds *feeds = feed->feeds;
-	const uint64_t now_ns = host_clocks_now_ns();
-	char text[200];
-
-	recording_lose(feeds->recording, EVENT_PADDING, LOSS_GAP, feed->copied_ns, now_ns, 1);
-	if (feed->has_gap)
-		return;
-	feed->has_gap = true;
-	snprintf(text, sizeof(text),
-		 "some rows of programs that process %d records are missing: a part of its file "
-		 "was dropped or could not be read",
-		 (int)feed->pid);
-	recording_note(feeds->recording, "recorder", COLLECTOR_PARTIAL, 0, text);
-}
-
 /* Segments that ended before our recording began are left out. False: it is not known yet where to
  * begin. */
 static bool find_start(struct feed *feed, bool has_more)
@@ -518,6 +562,7 @@ void feeds_open(struct feeds *feeds, struct recording *recording,
 				.begin_ns = host_clocks_now_ns(),
 				.begin_time = recording_now(recording),
 				.end_time = UINT64_MAX};
+	feed_identities_init(&feeds->identities);
 }
 
 void feeds_close(struct feeds *feeds)
@@ -525,7 +570,33 @@ void feeds_close(struct feeds *feeds)
 	while (feeds->count)
 		remove_feed(feeds, feeds->count - 1);
 	free(feeds->all);
+	feed_identities_fini(&feeds->identities);
 	*feeds = (struct feeds){0};
+}
+
+/* A process may be wanted for a part of the time only. */
+static void look_at_processes(struct feeds *feeds, uint64_t now_ns)
+{
+	const uint64_t time = recording_now(feeds->recording);
+	bool is_wanted;
+
+	if (now_ns < feeds->next_want_ns)
+		return;
+	feeds->next_want_ns = now_ns + WANT_NS;
+	if (now_ns > feeds->begin_ns)
+		feeds->last_time = (uint64_t)((double)(time - feeds->begin_time) * (double)LAST_NS /
+					      (double)(now_ns - feeds->begin_ns));
+	for (size_t i = 0; i < feeds->identities.count; i++) {
+		struct taken_process *process = &feeds->identities.processes[i];
+		const struct process *image =
+			processes_find(feeds->recording->processes, process->pid);
+
+		if (!image || !image->is_fed || image->row.id != process->id || image->has_ended)
+			continue;
+		is_wanted = feeds->options.wants(feeds->options.context, &image->row);
+		taken_process_want(process, is_wanted, time);
+		processes_pause(feeds->recording->processes, process->pid, !is_wanted);
+	}
 }
 
 /* A recorder that has left has closed its file: its last segment has ended. */
@@ -534,6 +605,7 @@ void feeds_step(struct feeds *feeds, uint64_t now_ns)
 	if (!feeds->recording)
 		return;
 	look_for_recorders(feeds, now_ns);
+	look_at_processes(feeds, now_ns);
 	for (size_t i = feeds->count; i-- > 0;) {
 		struct feed *feed = feeds->all[i];
 

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "collect/feed/identities.h"
 #include "collect/recording.h"
 
 struct feed;
@@ -20,6 +21,8 @@ struct feeds_options {
 	/* Called for each process that is taken over, before its row is written; it may complete
 	 * the row. */
 	void (*on_process)(void *context, struct event_process *row);
+	/* Called before its row is written again. */
+	void (*complete)(void *context, struct event_process *row);
 	void *context;
 	uid_t uid;               /* the user of the other recorders */
 	unsigned int own_number; /* number of our own server's name; 0: none */
@@ -37,6 +40,9 @@ struct feeds {
 	uint32_t processes;    /* number of processes that were taken over */
 	unsigned int places;   /* number of recorders that were found so far */
 	uint64_t next_look_ns; /* when to look for further recorders */
+	uint64_t next_want_ns; /* when to ask which processes are still wanted */
+	uint64_t last_time;    /* LAST_NS in the guests' clock */
+	struct feed_identities identities;
 };
 
 void feeds_open(struct feeds *feeds, struct recording *recording,

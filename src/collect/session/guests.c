@@ -179,7 +179,7 @@ static int welcome_guest(struct session *session, const struct attach_hello *hel
 	};
 	struct attached *attached;
 	int region_fd = -1, error;
-	bool was_fed, is_new;
+	bool was_fed;
 
 	if (array_grow(session->guests.all, session->guests.capacity, session->guests.count + 1) <
 	    0) {
@@ -188,7 +188,6 @@ static int welcome_guest(struct session *session, const struct attach_hello *hel
 		return error_set(-ENOMEM, "process %d: out of memory", (int)hello->pid);
 	}
 	was_fed = is_fed(session, hello->pid);
-	is_new = !processes_find(session->recording.processes, (uint32_t)hello->pid);
 	attached = &session->guests.all[session->guests.count];
 	*attached = (struct attached){.connection = hello->fd};
 	peer.options = ring_options(session->options, collectors[index], peer.numbers);
@@ -208,8 +207,8 @@ static int welcome_guest(struct session *session, const struct attach_hello *hel
 	}
 	session_begin_limit(session, attached);
 	session->guests.count++;
-	if (session->options->any && is_new)
-		session_attach_guest(session, hello->pid, hello->pid_fd);
+	processes_pause(session->recording.processes, (uint32_t)hello->pid, false);
+	session_attach_guest(session, hello->pid, hello->pid_fd);
 	session->has_greeted[index] = true;
 	session->child.has_guest |= hello->pid == session->child.begun_pid;
 	session->times.young_until_ns = host_clocks_now_ns() + SECOND_NS;
@@ -500,6 +499,8 @@ void session_retire_unwanted(struct session *session, uint64_t now_ns)
 			continue;
 		attached->is_leaving = true;
 		attached->leaving_ns = now_ns;
+		processes_pause(session->recording.processes, (uint32_t)attached->injected->pid,
+				true);
 		attached->is_asked = injected_ask_last(attached->injected);
 	}
 }

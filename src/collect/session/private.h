@@ -168,7 +168,8 @@ void session_watch_program(void *context, pid_t pid);
 /* Attaches the collectors to all processes of -p. Processes that have ended meanwhile are
  * skipped. */
 void session_attach_running(struct session *session);
-/* Attaches the collectors to a process whose guest has attached to a recording of all programs. */
+/* In a recording of all programs: attaches the collectors to a process whose guest has attached,
+ * once. */
 void session_attach_guest(struct session *session, pid_t pid, int pid_fd);
 /* Adds the collectors' descriptors. Returns the number of entries used, at most
  * MAX_COLLECTORS. */

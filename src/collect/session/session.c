@@ -352,10 +352,18 @@ static void begin_fed(void *context, struct event_process *row)
 	struct session *session = context;
 	const struct session_options *options = session->options;
 
-	if (options->any)
-		session_attach_guest(session, (pid_t)row->pid, -1);
+	session_attach_guest(session, (pid_t)row->pid, -1);
 	if (options->describe_process)
 		options->describe_process(options->process_context, session->writer, row, true);
+}
+
+static void complete_fed(void *context, struct event_process *row)
+{
+	const struct session *session = context;
+	const struct session_options *options = session->options;
+
+	if (options->describe_process)
+		options->describe_process(options->process_context, session->writer, row, false);
 }
 
 /* The feeds need the recording's clocks and host. */
@@ -365,6 +373,7 @@ static void open_feeds(struct session *session)
 	const struct feeds_options feeds = {
 		.wants = wants_process,
 		.on_process = begin_fed,
+		.complete = complete_fed,
 		.uid = session->attach.opener,
 		.context = session,
 		.own_number = session->feed_server.listener < 0 ? 0 : session->feed_server.number};

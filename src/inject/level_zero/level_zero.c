@@ -360,8 +360,9 @@ static int32_t answer_of(ze_result result)
 			return next.name arguments;                                                \
 		}                                                                                  \
 		level_zero_append_init(&append, number, command_kind, list);                       \
-		signal = level_zero_append_begin(thread, &append, signal);                         \
+		append.place = (uintptr_t)__builtin_return_address(0);                             \
 		describe;                                                                          \
+		signal = level_zero_append_begin(thread, &append, signal);                         \
 		result = next.name arguments;                                                      \
 		append.exit = guest_now(thread);                                                   \
 		level_zero_append_end(thread, &append, result);                                    \
@@ -374,11 +375,13 @@ static int32_t answer_of(ze_result result)
 	static __attribute__((noinline)) ze_result record_##name parameters                      \
 	{                                                                                        \
 		struct guest_thread *thread = guest_enter();                                     \
-		struct level_zero_execute execute = {.function = number,                         \
-						     .queue = level_zero_queue(queue_handle),    \
-						     .count = count,                             \
-						     .lists = lists,                             \
-						     .immediate = queue_handle};                 \
+		struct level_zero_execute execute = {                                            \
+			.function = number,                                                      \
+			.queue = level_zero_queue(queue_handle),                                 \
+			.count = count,                                                          \
+			.lists = lists,                                                          \
+			.immediate = queue_handle,                                               \
+			.place = (uintptr_t)__builtin_return_address(0)};                        \
 		ze_result result;                                                                \
                                                                                                  \
 		if (!thread) {                                                                   \
