@@ -41,7 +41,7 @@ enum {
 	COPIED_BYTES = 4 << 20, /* per tick; takes some 4 ms */
 	LOCK_WAIT_S = 15,       /* for a recorder that still ends */
 	FORGET_TICKS = 100,
-	HOST_ID = 1 /* of the machine; a recording has one */
+	HOST_ID = 1 /* the machine's; a recording has one */
 };
 
 struct recorder {

@@ -67,7 +67,7 @@ struct agent_receiver {
 	char error[AGENT_ERROR_TEXT];
 };
 
-/* What the process of the metrics serves and pushes. */
+/* Address and receivers of the process of the metrics. */
 struct agent_endpoints {
 	char listen[AGENT_URL_TEXT]; /* "": no server */
 	uint32_t count;
@@ -109,8 +109,8 @@ struct agent_status {
 	struct agent_errors recorder_errors;
 };
 
-/* Called once when another agent holds the folder, before the wait for its end. pid: of that agent;
- * 0: unknown. */
+/* Called once when another agent holds the folder, before the wait for its end. pid: the other
+ * agent's; 0: unknown. */
 struct agent_status_wait {
 	void (*on_wait)(void *context, int pid);
 	void *context;

@@ -404,7 +404,7 @@ static const char *describe_left(const struct model_part *part, uint64_t count)
 	return table_noun(count, "was still running at its end", "were still running at its end");
 }
 
-/* Commands that are in two files of one recording are no loss. A command of a process that has
+/* Commands that are in two files of one recording are not lost. A command of a process that has
  * ended does not continue. */
 static void put_crossing(const struct report *report, const struct model_part *part)
 {

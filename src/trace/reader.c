@@ -314,7 +314,7 @@ static void find_newest(const char *path, char newest[NAME_MAX + 1])
 	while (folder && (entry = readdir(folder))) {
 		const char *ending = strrchr(entry->d_name, '.');
 
-		/* The ring of an agent is no finished recording. */
+		/* The ring of an agent is not finished. */
 		if (!ending || strcmp(ending, ".duet") != 0 ||
 		    strcmp(entry->d_name, "current.duet") == 0 ||
 		    fstatat(dirfd(folder), entry->d_name, &status, 0) || !S_ISREG(status.st_mode) ||

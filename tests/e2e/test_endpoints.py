@@ -323,13 +323,16 @@ with t.case("idle clients and half of a request give way: others are served at o
                         t.true("behind_seconds" in endpoints.get("/healthz")[1], f"/healthz beside {number + 1} clients")
                         t.true("duet_build_info" in endpoints.get()[1], f"/metrics beside {number + 1} clients")
                         waits.append(time.monotonic() - begin)
+        page = endpoints.get()[1]
+        t.true("duet_process_launches" in page, "families of processes")
+        t.true("duet_process_cpu_seconds" not in page and "duet_process_blocked" not in page, "no processor time without the collector cpu")
         t.true(max(waits) < 2 * duet_test.PATIENCE, f"the longest wait: {max(waits):.3f} s")
         endpoints.process.terminate()
         t.equal(endpoints.finish(), 0, "status")
 
 with t.case("profiles that take too long to make have a reason of their own"):
     with contextlib.closing(receiver.Receiver()) as plain, recording("too_slow", 300) as (path, begin_ns, recorder):
-        config = f'prometheus {{ listen: "127.0.0.1:0" }} pprof {{ url: "{plain.url}/p" receiver: "plain" interval_s: 1 }}'
+        config = f'prometheus {{ listen: "127.0.0.1:0" }} pprof {{ url: "{plain.url}/p" receiver: plain interval_s: 1 }}'
         os.environ["ENDPOINTS_PROFILE_NS"] = "1"
         with Endpoints("too_slow", path, config, begin_ns, recorder.pid, ["stay"]) as endpoints:
             del os.environ["ENDPOINTS_PROFILE_NS"]
@@ -338,7 +341,6 @@ with t.case("profiles that take too long to make have a reason of their own"):
                 return {dict(key)["result"]: int(value) for key, value in samples_of(endpoints.get()[1])["duet_pushes_total"].items()}
             t.true(wait_for(lambda: pushes()["dropped_slow"] >= 2), f"drops: {pushes()}")
             t.equal((pushes()["dropped_full"], pushes()["sent"]), (0, 0), "the queue was never full")
-            t.true("duet_process_cpu_seconds_total" not in endpoints.get()[1], "no processor time without the collector cpu")
             endpoints.process.terminate()
             endpoints.finish()
             slow = [line for line in endpoints.messages if "pprof: making a profile took longer than" in line]

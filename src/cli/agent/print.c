@@ -153,7 +153,7 @@ static void print_spool(const struct agent_status *status)
 		printf("  lost     %" PRIu64 " rows that could not be written\n", spool->rows_lost);
 }
 
-/* What has happened to a process of the agent. */
+/* Restarts and the like of a process of the agent, by reason. */
 struct agent_event {
 	uint64_t count;
 	const char *text; /* with %s for "once"; NULL: the end of a list */
