@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
@@ -36,6 +37,9 @@
 #include "base/clock_ns.h"
 #include "base/error.h"
 #include "base/format.h"
+#include "base/string.h"
+#include "agent/endpoints/options.h"
+#include "net/pusher.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 
@@ -56,6 +60,7 @@ struct agent {
 	const struct agent_options *options; /* borrowed */
 	struct agent_setup *setup;           /* owned, by options->unload */
 	struct agent_status *status;         /* owned */
+	struct agent_seen *seen;             /* owned; shared with all recorders */
 	int status_fd;                       /* owned */
 	char runtime[AGENT_PATH_TEXT];       /* folder of the status; does not change */
 	int signal_fd;                       /* owned */
@@ -90,7 +95,7 @@ static int run_recorder(void *context)
 	struct agent *agent = context;
 
 	close(agent->signal_fd);
-	return recorder_run(agent->setup, agent->status);
+	return recorder_run(agent->setup, agent->status, agent->seen);
 }
 
 static void say_in_child(void *context, const char *text)
@@ -304,11 +309,47 @@ static void watch_children(struct agent *agent, const uint64_t private[SERVICES]
 			notify_send("WATCHDOG=1");
 }
 
+static void append_push(struct string_builder *line, const struct push_options *push,
+			const char *what)
+{
+	char url[PUSHER_URL];
+
+	if (!push->url)
+		return;
+	pusher_show_url(push->url, url);
+	string_builder_appendf(line, ", %s to %s", what, url);
+}
+
+static void say_start(struct agent *agent)
+{
+	const struct agent_settings *settings = &agent->setup->settings;
+	const struct endpoints_options *endpoints = agent->setup->endpoints;
+	struct string_builder line = {0};
+
+	string_builder_appendf(&line, "recording into '%s'", settings->spool);
+	if (settings->max_disk_bytes)
+		string_builder_appendf(&line, ", at most %s",
+				       format_size((double)settings->max_disk_bytes).text);
+	if (settings->max_age_ns)
+		string_builder_appendf(&line, ", files of the last %s",
+				       format_duration(settings->max_age_ns).text);
+	if (endpoints && endpoints->listen)
+		string_builder_appendf(&line, "; metrics at %s", endpoints->listen);
+	if (endpoints) {
+		append_push(&line, &endpoints->otlp, "OTLP");
+		append_push(&line, &endpoints->pprof, "profiles");
+	}
+	if (!line.error)
+		say(agent, string_builder_text(&line));
+	string_builder_fini(&line);
+}
+
 static void announce(struct agent *agent)
 {
 	if (agent->is_announced || !STATUS_GET(agent->status->is_ready))
 		return;
 	agent->is_announced = true;
+	say_start(agent);
 	notify_send("READY=1\nSTATUS=recording");
 }
 
@@ -352,6 +393,9 @@ static void reload(struct agent *agent, uint64_t now_ns)
 		agent->setup = setup;
 		STATUS_ADD(agent->status->reloads, 1);
 		show_setup(agent);
+		/* The next process of the endpoints fills it. */
+		if (!metrics_is_wanted(setup))
+			agent->status->endpoints = (struct agent_endpoints){.count = 0};
 		say(agent, "configuration: reloaded");
 		for (int i = 0; i < SERVICES; i++)
 			agent_child_end(&agent->children[i], now_ns, GRACE_S * SECOND_NS);
@@ -447,14 +491,29 @@ static int open_signals(struct agent *agent)
 	return agent->signal_fd < 0 ? error_set(-errno, "signalfd: %s", strerror(errno)) : 0;
 }
 
+static void say_waiting(void *context, int pid)
+{
+	char text[AGENT_ERROR_TEXT];
+
+	snprintf(text, sizeof(text), "waiting for the agent with pid %d to end", pid);
+	say(context, text);
+}
+
 static int open_status(struct agent *agent)
 {
+	const struct agent_status_wait wait = {say_waiting, agent};
 	int error;
 
 	snprintf(agent->runtime, sizeof(agent->runtime), "%s", agent->setup->settings.runtime);
-	error = agent_status_create(agent->runtime, &agent->status, &agent->status_fd);
+	error = agent_status_create(agent->runtime, &wait, &agent->status, &agent->status_fd);
 	if (error)
 		return error;
+	agent->seen = mmap(NULL, sizeof(*agent->seen), PROT_READ | PROT_WRITE,
+			   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (agent->seen == MAP_FAILED) {
+		agent->seen = NULL;
+		return error_no_memory();
+	}
 	agent->status->pid = getpid();
 	agent->status->start_boot_ns = agent->status->now_boot_ns = (uint64_t)spool_now_ns();
 	snprintf(agent->status->duet_version, sizeof(agent->status->duet_version), "%s",
@@ -487,6 +546,8 @@ int agent_run(const struct agent_options *options)
 	if (!error)
 		error = run_loop(&agent);
 	agent_status_remove(agent.runtime, agent.status, agent.status_fd);
+	if (agent.seen)
+		munmap(agent.seen, sizeof(*agent.seen));
 	if (agent.signal_fd >= 0) {
 		close(agent.signal_fd);
 		sigprocmask(SIG_SETMASK, &agent.mask, NULL);

@@ -3,7 +3,7 @@
  * agent/filter.c - which processes the agent records, by glob
  *
  * Runs in:  the agent's recorder
- * Gets:     rules of the configuration; command, control group and user of a process
+ * Gets:     rules of the configuration; command, arguments, control group and user of a process
  * Gives:    whether the process is recorded
  * Owns:     the lists; the texts belong to the configuration
  * Fails:    -ENOMEM
@@ -94,8 +94,10 @@ bool agent_filter_needs(const struct agent_filter *filter, enum agent_field fiel
 
 const char *agent_field_name(enum agent_field field)
 {
-	static const char *const names[] = {
-		[AGENT_COMMAND] = "command", [AGENT_CGROUP] = "cgroup", [AGENT_USER] = "user"};
+	static const char *const names[] = {[AGENT_COMMAND] = "command",
+					    [AGENT_CGROUP] = "cgroup",
+					    [AGENT_USER] = "user",
+					    [AGENT_ARGUMENTS] = "arguments"};
 
 	return array_text(names, ARRAY_COUNT(names), field, "unknown");
 }

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum agent_field { AGENT_COMMAND, AGENT_CGROUP, AGENT_USER, AGENT_FIELDS };
+enum agent_field { AGENT_COMMAND, AGENT_CGROUP, AGENT_USER, AGENT_ARGUMENTS, AGENT_FIELDS };
 
 struct agent_pattern {
 	uint32_t rule;

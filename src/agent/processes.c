@@ -34,11 +34,11 @@ enum { MAX_PROC_BYTES = 1 << 16 };
 #define FULL_NS   UINT64_C(10000000000)
 
 int agent_processes_init(struct agent_processes *processes, const struct agent_settings *settings,
-			 struct agent_status *status)
+			 struct agent_status *status, struct agent_seen *seen)
 {
 	const struct policy_options policy = {settings->sample_ns, settings->sample_interval_ns};
 
-	*processes = (struct agent_processes){.settings = settings, .status = status};
+	*processes = (struct agent_processes){.settings = settings, .status = status, .seen = seen};
 	policy_init(&processes->policy, &policy);
 	return label_cache_new("", &processes->labels);
 }
@@ -51,22 +51,37 @@ void agent_processes_fini(struct agent_processes *processes)
 
 /* ---- texts of a process ---------------------------------------------------------------------- */
 
-/* Reads /proc/PID/NAME; "" if it cannot be read. The caller frees it. */
-static char *read_proc(uint32_t pid, const char *name)
+/* Reads /proc/PID/NAME; "" if it cannot be read. The caller frees it. ret_size may be NULL. */
+static char *read_proc(uint32_t pid, const char *name, size_t *ret_size)
 {
 	char path[64], *text = NULL;
 
 	snprintf(path, sizeof(path), "/proc/%u/%s", pid, name);
-	if (read_file(path, MAX_PROC_BYTES, &text, NULL)) {
+	if (read_file(path, MAX_PROC_BYTES, &text, ret_size)) {
 		error_clear();
+		if (ret_size)
+			*ret_size = 0;
 		return strdup("");
 	}
 	return text;
 }
 
+/* The arguments, with a blank between two of them. */
+static char *read_arguments(uint32_t pid)
+{
+	size_t size;
+	char *text = read_proc(pid, "cmdline", &size);
+
+	/* The last argument ends with a null byte too. */
+	for (size_t i = 0; text && i + 1 < size; i++)
+		if (!text[i])
+			text[i] = ' ';
+	return text;
+}
+
 static char *read_command(uint32_t pid)
 {
-	char *text = read_proc(pid, "comm");
+	char *text = read_proc(pid, "comm", NULL);
 
 	if (text)
 		text[strcspn(text, "\n")] = '\0';
@@ -75,7 +90,7 @@ static char *read_command(uint32_t pid)
 
 static char *read_cgroup(uint32_t pid)
 {
-	char *text = read_proc(pid, "cgroup");
+	char *text = read_proc(pid, "cgroup", NULL);
 
 	if (text) {
 		proc_keep_group(text);
@@ -106,10 +121,13 @@ static bool is_accepted(struct agent_processes *processes, uint32_t pid, uint32_
 	const struct agent_filter *filter = &processes->settings->filter;
 	const bool needs_command = agent_filter_needs(filter, AGENT_COMMAND);
 	const bool needs_cgroup = agent_filter_needs(filter, AGENT_CGROUP);
+	const bool needs_arguments = agent_filter_needs(filter, AGENT_ARGUMENTS);
+	auto_free char *arguments = needs_arguments ? read_arguments(pid) : NULL;
 	auto_free char *command = needs_command ? read_command(pid) : NULL;
 	auto_free char *cgroup = needs_cgroup ? read_cgroup(pid) : NULL;
 	const struct agent_subject subject = {
 		{[AGENT_COMMAND] = command ? command : "",
+		 [AGENT_ARGUMENTS] = arguments ? arguments : "",
 		 [AGENT_CGROUP] = cgroup ? cgroup_path_of(cgroup) : "",
 		 [AGENT_USER] =
 			 agent_filter_needs(filter, AGENT_USER) ? name_user(processes, uid) : ""}};
@@ -133,6 +151,23 @@ static bool is_sampled(struct agent_processes *processes, uint32_t pid, bool is_
 	return is_wanted;
 }
 
+/* ---- counts of processes --------------------------------------------------------------------- */
+
+/* Whether this is the first time. A process that is attached again, after a reload or by a new
+ * recorder, counts once. */
+static bool is_first(struct agent_processes *processes, uint32_t pid, uint64_t start_ticks,
+		     enum agent_seen_as how)
+{
+	struct agent_seen_process *slot = &processes->seen->all[pid % AGENT_SEEN];
+
+	if (slot->pid != pid || slot->start_ticks != start_ticks)
+		*slot = (struct agent_seen_process){.pid = pid, .start_ticks = start_ticks};
+	if (slot->seen_as & how)
+		return false;
+	slot->seen_as |= how;
+	return true;
+}
+
 /* ---- callbacks ------------------------------------------------------------------------------- */
 
 bool agent_processes_want(void *context, pid_t pid, uid_t uid, bool is_recorded)
@@ -144,7 +179,8 @@ bool agent_processes_want(void *context, pid_t pid, uid_t uid, bool is_recorded)
 
 	if (is_wanted && processes->settings->sample_ns)
 		is_wanted = is_sampled(processes, number, is_recorded);
-	if (!is_wanted && !is_recorded)
+	if (!is_wanted && !is_recorded &&
+	    is_first(processes, number, proc_start_ticks(number), SEEN_REFUSED))
 		STATUS_ADD(processes->status->counts.refused, 1);
 	return is_wanted;
 }
@@ -170,7 +206,8 @@ void agent_processes_describe(void *context, struct trace_writer *writer, struct
 	struct policy_times times;
 
 	if (is_new) {
-		STATUS_ADD(processes->status->counts.processes, 1);
+		if (is_first(processes, row->pid, row->start_ticks, SEEN_RECORDED))
+			STATUS_ADD(processes->status->counts.processes, 1);
 		set_labels(processes, writer, row);
 	}
 	if (!policy_find_times(&processes->policy, row->pid, row->start_ticks, host_clocks_now_ns(),

@@ -23,6 +23,7 @@ struct agent_user_name {
 struct agent_processes {
 	const struct agent_settings *settings; /* borrowed */
 	struct agent_status *status;           /* borrowed */
+	struct agent_seen *seen;               /* borrowed */
 	struct label_cache *labels;            /* owned */
 	struct policy policy;                  /* owned */
 	uint64_t next_forget_ns;               /* when the full policy forgets again */
@@ -31,7 +32,7 @@ struct agent_processes {
 
 /* Errors: -ENOMEM. */
 int agent_processes_init(struct agent_processes *processes, const struct agent_settings *settings,
-			 struct agent_status *status);
+			 struct agent_status *status, struct agent_seen *seen);
 void agent_processes_fini(struct agent_processes *processes);
 
 /* Callbacks of a session (collect/session.h); context: the struct above. */

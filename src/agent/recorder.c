@@ -31,6 +31,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/number.h"
+#include "event/event.h"
 #include "trace/tail.h"
 #include "trace/writer.h"
 
@@ -39,12 +40,14 @@
 enum {
 	COPIED_BYTES = 4 << 20, /* per tick; takes some 4 ms */
 	LOCK_WAIT_S = 15,       /* for a recorder that still ends */
-	FORGET_TICKS = 100
+	FORGET_TICKS = 100,
+	HOST_ID = 1 /* the machine's; a recording has one */
 };
 
 struct recorder {
 	const struct agent_settings *settings; /* borrowed */
 	struct agent_status *status;           /* borrowed */
+	struct agent_seen *seen;               /* borrowed */
 	struct spool *spool;                   /* owned */
 	struct agent_processes processes;      /* owned */
 	struct agent_user user;
@@ -202,6 +205,19 @@ static bool is_due(const struct recorder *recorder, const struct trace_writer_st
 		stats->bytes - recorder->cut_bytes >= due_bytes(recorder->settings));
 }
 
+/* Numbers the file that the next cut makes. Without the mark it is a recording like others. */
+static void mark_segment(const struct recorder *recorder, struct trace_writer *writer)
+{
+	struct event_host host;
+
+	if (!trace_writer_find_entity(writer, EVENT_HOST, HOST_ID, &host) ||
+	    host.segment == recorder->spool->next_sequence)
+		return;
+	host.segment = (uint32_t)recorder->spool->next_sequence;
+	if (trace_writer_entity(writer, EVENT_HOST, &host))
+		error_clear();
+}
+
 /* The time up to now is in a file, or given up. */
 static void begin_segment(struct recorder *recorder, const struct trace_cut *cut, uint64_t now_ns,
 			  uint64_t bytes)
@@ -312,6 +328,8 @@ static bool on_tick(void *context, struct trace_writer *writer, uint64_t now_ns)
 		continue_cut(recorder, now_ns, stats.bytes);
 	else if (is_due(recorder, &stats, now_ns))
 		start_cut(recorder, writer, now_ns, stats.bytes);
+	if (!recorder->cutting)
+		mark_segment(recorder, writer);
 	if (now_ns >= recorder->next_second_ns)
 		do_each_second(recorder, now_ns);
 	STATUS_SET(recorder->status->beat_ns, now_ns);
@@ -328,12 +346,25 @@ static void on_warning(void *context, const char *text)
 	agent_errors_add(&recorder->status->recorder_errors, text);
 }
 
+/* The agent prints it within a second. */
+static void on_wait(void *context, int pid)
+{
+	struct recorder *recorder = context;
+	char text[AGENT_ERROR_TEXT];
+
+	snprintf(text, sizeof(text), "spool '%.160s': waiting for the recorder with pid %d to end",
+		 recorder->settings->spool, pid);
+	agent_errors_add(&recorder->status->recorder_errors, text);
+}
+
 static int open_recorder(struct recorder *recorder, const struct agent_setup *setup)
 {
 	const struct agent_settings *settings = recorder->settings;
 	const struct spool_options spool = {.max_bytes = settings->max_disk_bytes,
 					    .max_age_ns = settings->max_age_ns,
-					    .ring_bytes = ring_limit(settings)};
+					    .ring_bytes = ring_limit(settings),
+					    .on_wait = on_wait,
+					    .context = recorder};
 	int error = settings->user ? agent_user_find(settings->user, &recorder->user) : 0;
 
 	recorder->user.keeps_events = session_collects(&setup->session, "cpu");
@@ -341,7 +372,8 @@ static int open_recorder(struct recorder *recorder, const struct agent_setup *se
 		error = spool_open(settings->spool, &spool, LOCK_WAIT_S * SECOND_NS,
 				   &recorder->spool);
 	if (!error)
-		error = agent_processes_init(&recorder->processes, settings, recorder->status);
+		error = agent_processes_init(&recorder->processes, settings, recorder->status,
+					     recorder->seen);
 	if (error)
 		return error;
 	recorder->ring = spool_ring_path(recorder->spool);
@@ -398,9 +430,10 @@ static void close_recorder(struct recorder *recorder)
 	free(recorder->ring);
 }
 
-int recorder_run(const struct agent_setup *setup, struct agent_status *status)
+int recorder_run(const struct agent_setup *setup, struct agent_status *status,
+		 struct agent_seen *seen)
 {
-	struct recorder recorder = {.settings = &setup->settings, .status = status};
+	struct recorder recorder = {.settings = &setup->settings, .status = status, .seen = seen};
 	int error = open_recorder(&recorder, setup);
 
 	if (!error)

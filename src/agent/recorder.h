@@ -9,4 +9,5 @@
 
 /* Records until a signal or an error, and keeps the spool. Called in a child process. Returns its
  * exit status; errors are in status->recorder_errors. */
-int recorder_run(const struct agent_setup *setup, struct agent_status *status);
+int recorder_run(const struct agent_setup *setup, struct agent_status *status,
+		 struct agent_seen *seen);

@@ -345,10 +345,32 @@ static int make_folders(const char *path)
 	}
 }
 
+/* The lock has the pid of its owner, for the message of one that waits. */
+static void write_owner(const struct spool *spool)
+{
+	char text[16];
+	const int length = snprintf(text, sizeof(text), "%-14d\n", getpid());
+
+	/* Without it the message has no pid. */
+	(void)!pwrite(spool->lock, text, (size_t)length, 0);
+}
+
+static void report_wait(const struct spool *spool)
+{
+	char text[16] = "";
+
+	if (!spool->options.on_wait)
+		return;
+	if (pread(spool->lock, text, sizeof(text) - 1, 0) < 0)
+		text[0] = '\0';
+	spool->options.on_wait(spool->options.context, atoi(text));
+}
+
 static int lock_folder(struct spool *spool, uint64_t wait_ns)
 {
 	static const struct timespec pause = {0, LOCK_LOOK_NS};
 	const int64_t end_ns = spool_now_ns() + (int64_t)wait_ns;
+	bool is_waiting = false;
 
 	spool->lock =
 		openat(spool->folder, SPOOL_LOCK, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -364,8 +386,12 @@ static int lock_folder(struct spool *spool, uint64_t wait_ns)
 					 "spool '%s': another agent uses it; give each agent a "
 					 "spool of its own",
 					 spool->path);
+		if (!is_waiting)
+			report_wait(spool);
+		is_waiting = true;
 		nanosleep(&pause, NULL);
 	}
+	write_owner(spool);
 	return 0;
 }
 

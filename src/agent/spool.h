@@ -19,6 +19,10 @@ struct spool_options {
 	uint64_t max_bytes;  /* limit for files and ring; 0: none */
 	uint64_t max_age_ns; /* 0: no limit; time while the machine is off does not count */
 	uint64_t ring_bytes; /* kept free for the ring */
+	/* Called once when another recorder holds the folder, before the wait; NULL: not called.
+	 * pid: the other recorder's; 0: unknown. */
+	void (*on_wait)(void *context, int pid);
+	void *context;
 };
 
 struct spool_file {

@@ -14,6 +14,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -56,14 +57,27 @@ static int map_file(int fd, const char *path, struct agent_status **ret_status)
 	return 0;
 }
 
+static void report_wait(int fd, const struct agent_status_wait *wait)
+{
+	int32_t pid;
+
+	if (!wait || !wait->on_wait)
+		return;
+	if (pread_all(fd, &pid, sizeof(pid), offsetof(struct agent_status, pid)))
+		pid = 0;
+	wait->on_wait(wait->context, pid);
+}
+
 /* Waits for the recorder of an agent that was killed: it still saves what it has. */
-static bool lock_file(int fd)
+static bool lock_file(int fd, const struct agent_status_wait *wait)
 {
 	static const struct timespec pause = {0, LOCK_LOOK_NS};
 
 	for (int i = 0; i < LOCK_LOOKS; i++) {
 		if (flock(fd, LOCK_EX | LOCK_NB) == 0)
 			return true;
+		if (!i)
+			report_wait(fd, wait);
 		nanosleep(&pause, NULL);
 	}
 	return false;
@@ -78,14 +92,14 @@ static bool is_at(int fd, const char *path)
 	       opened.st_dev == found.st_dev && opened.st_ino == found.st_ino;
 }
 
-static int open_locked(const char *path, int *ret_fd)
+static int open_locked(const char *path, const struct agent_status_wait *wait, int *ret_fd)
 {
 	for (int i = 0; i < LOCK_LOOKS; i++) {
 		auto_close int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
 
 		if (fd < 0)
 			return error_set(-errno, "'%s': create: %s", path, strerror(errno));
-		if (!lock_file(fd))
+		if (!lock_file(fd, i ? NULL : wait))
 			break;
 		if (!is_at(fd, path))
 			continue;
@@ -98,7 +112,8 @@ static int open_locked(const char *path, int *ret_fd)
 			 path);
 }
 
-int agent_status_create(const char *runtime, struct agent_status **ret_status, int *ret_fd)
+int agent_status_create(const char *runtime, const struct agent_status_wait *wait,
+			struct agent_status **ret_status, int *ret_fd)
 {
 	auto_free char *path = status_path(runtime);
 	auto_close int fd = -1;
@@ -109,7 +124,7 @@ int agent_status_create(const char *runtime, struct agent_status **ret_status, i
 	if (mkdir(runtime, 0755) && errno != EEXIST)
 		return error_set(-errno, "runtime folder '%s': create: %s", runtime,
 				 strerror(errno));
-	error = open_locked(path, &fd);
+	error = open_locked(path, wait, &fd);
 	if (!error)
 		error = map_file(fd, path, ret_status);
 	if (!error)
@@ -136,6 +151,16 @@ static void end_texts(struct agent_status *status)
 	for (int i = 0; i < AGENT_ERRORS; i++) {
 		status->errors.all[i].text[AGENT_ERROR_TEXT - 1] = '\0';
 		status->recorder_errors.all[i].text[AGENT_ERROR_TEXT - 1] = '\0';
+		status->metrics_errors.all[i].text[AGENT_ERROR_TEXT - 1] = '\0';
+	}
+	status->endpoints.listen[AGENT_URL_TEXT - 1] = '\0';
+	if (status->endpoints.count > AGENT_RECEIVERS)
+		status->endpoints.count = AGENT_RECEIVERS;
+	for (int i = 0; i < AGENT_RECEIVERS; i++) {
+		struct agent_receiver *receiver = &status->endpoints.all[i];
+
+		receiver->name[AGENT_RECEIVER_TEXT - 1] = receiver->url[AGENT_URL_TEXT - 1] = '\0';
+		receiver->error[AGENT_ERROR_TEXT - 1] = '\0';
 	}
 }
 

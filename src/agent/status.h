@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #define AGENT_STATUS_MAGIC   UINT64_C(0x3174736147747564) /* "dutGast1" */
-#define AGENT_STATUS_VERSION 3
+#define AGENT_STATUS_VERSION 4
 #define AGENT_STATUS_NAME    "status"
 
 enum { AGENT_ERRORS = 8, AGENT_ERROR_TEXT = 240, AGENT_VERSION_TEXT = 32, AGENT_PATH_TEXT = 512 };
@@ -27,9 +27,9 @@ struct agent_errors {
 
 /* Totals since the agent's start, over all recorders. Only the recorder writes them. */
 struct agent_counts {
-	uint64_t processes;    /* that were recorded */
-	uint64_t refused;      /* hellos that the filters or the sampling refused */
-	uint64_t refused_full; /* a part of refused: the sampling had too many processes */
+	uint64_t processes;    /* that were recorded, each once */
+	uint64_t refused;      /* processes that the filters or the sampling refused, each once */
+	uint64_t refused_full; /* refusals because the sampling had too many processes */
 	uint64_t rows;
 };
 
@@ -42,6 +42,36 @@ struct agent_spool_state {
 	uint64_t rows_lost;         /* that could not be written into the ring */
 	uint64_t ring_end;          /* size of the ring with its holes */
 	uint64_t start_real_ns;     /* CLOCK_REALTIME at which the counts began; 0: unknown */
+};
+
+/* Processes that are counted already. All recorders of an agent share it. A slot belongs to the
+ * last of the pids that are equal modulo AGENT_SEEN. */
+enum { AGENT_SEEN = 4096 };
+enum agent_seen_as { SEEN_RECORDED = 1, SEEN_REFUSED = 2 };
+struct agent_seen {
+	struct agent_seen_process {
+		uint32_t pid, seen_as;
+		uint64_t start_ticks;
+	} all[AGENT_SEEN];
+};
+
+/* A receiver to which data are pushed. */
+enum { AGENT_RECEIVERS = 4, AGENT_RECEIVER_TEXT = 24, AGENT_URL_TEXT = 200 };
+struct agent_receiver {
+	char name[AGENT_RECEIVER_TEXT]; /* "otlp_metrics", … */
+	char url[AGENT_URL_TEXT];       /* without a password */
+	uint64_t sent, dropped, waiting;
+	uint32_t is_on;         /* 0: it does not take this kind of data */
+	uint32_t is_failing;    /* since its last error no push was accepted */
+	uint64_t error_boot_ns; /* CLOCK_BOOTTIME of its last error; 0: none */
+	char error[AGENT_ERROR_TEXT];
+};
+
+/* Address and receivers of the process of the metrics. */
+struct agent_endpoints {
+	char listen[AGENT_URL_TEXT]; /* "": no server */
+	uint32_t count;
+	struct agent_receiver all[AGENT_RECEIVERS];
 };
 
 struct agent_status {
@@ -69,6 +99,8 @@ struct agent_status {
 	struct agent_errors errors;
 	/* Written by the process of the metrics: */
 	uint64_t metrics_beat_ns; /* CLOCK_MONOTONIC of its last round */
+	struct agent_endpoints endpoints;
+	struct agent_errors metrics_errors;
 	/* Written by the recorder: */
 	uint64_t beat_ns; /* CLOCK_MONOTONIC of its last tick */
 	uint32_t is_ready;
@@ -77,9 +109,17 @@ struct agent_status {
 	struct agent_errors recorder_errors;
 };
 
-/* Creates RUNTIME/status, locks and maps it. Errors: -errno with the error chain; -EBUSY: another
- * agent runs with it. *ret_fd holds the lock. */
-int agent_status_create(const char *runtime, struct agent_status **ret_status, int *ret_fd);
+/* Called once when another agent holds the folder, before the wait for its end. pid: the other
+ * agent's; 0: unknown. */
+struct agent_status_wait {
+	void (*on_wait)(void *context, int pid);
+	void *context;
+};
+
+/* Creates RUNTIME/status, locks and maps it. wait may be NULL. Errors: -errno with the error chain;
+ * -EBUSY: another agent runs with it, also after 10 s. *ret_fd holds the lock. */
+int agent_status_create(const char *runtime, const struct agent_status_wait *wait,
+			struct agent_status **ret_status, int *ret_fd);
 /* Removes the file and unmaps it. NULL-safe. */
 void agent_status_remove(const char *runtime, struct agent_status *status, int fd);
 

@@ -446,6 +446,7 @@ static void forget_lost(struct sweep *sweep)
 static int finish(struct sweep *sweep)
 {
 	struct analysis *analysis = sweep->analysis;
+	struct model_part part;
 	int error;
 
 	error = count_damaged(sweep);
@@ -466,6 +467,8 @@ static int finish(struct sweep *sweep)
 	ledger_close(&analysis->ledger,
 		     analysis->ledger.passed &&
 			     unexecuted_is_certain(analysis->model, &analysis->ledger));
+	if (model_find_part(analysis->model, &part))
+		ledger_close_part(&analysis->ledger);
 	error = sweep_note_all_in_flight(sweep);
 	if (error)
 		return error;

@@ -571,6 +571,7 @@ struct analysis_in_flight {
 		*name;  /* the kernel's name, otherwise the kind of command; NULL: no such launch */
 	uint64_t enter; /* host ns */
 	uint32_t stack; /* stack of the launch; 0: not known */
+	uint64_t ended; /* number of such launches by processes that have ended */
 };
 
 /* Threads on and off their processors. */

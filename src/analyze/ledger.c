@@ -74,6 +74,11 @@ bool ledger_is_incomplete(const struct analysis_ledger *ledger)
 	return !ledger->is_complete || ledger->contradictions;
 }
 
+static bool is_enough(uint64_t matched, uint64_t expected)
+{
+	return (unsigned __int128)matched * 100 >= (unsigned __int128)expected * 95;
+}
+
 /* The lost executions can exceed the open launches, because one event can be lost at two places.
  * The excess stays in the list of losses and does not enter the sum. */
 void ledger_close(struct analysis_ledger *ledger, bool knows_unexecuted)
@@ -85,6 +90,11 @@ void ledger_close(struct analysis_ledger *ledger, bool knows_unexecuted)
 	ledger->dropped = ledger->dropped_launches + lost;
 	ledger->not_executed = knows_unexecuted ? ledger->passed : 0;
 	ledger->in_flight_at_exit = open - lost - ledger->not_executed;
-	ledger->is_complete = (unsigned __int128)ledger->matched * 100 >=
-			      (unsigned __int128)ledger_expected(ledger) * 95;
+	ledger->is_complete = is_enough(ledger->matched, ledger_expected(ledger));
+}
+
+void ledger_close_part(struct analysis_ledger *ledger)
+{
+	ledger->is_complete =
+		is_enough(ledger->matched, ledger_expected(ledger) - ledger->in_flight_at_exit);
 }

@@ -54,7 +54,9 @@ struct analysis_ledger {
 	/* Instruction samples in kernels while the account shows their device as idle, plus
 	 * accounts that do not add up. */
 	uint64_t contradictions;
-	bool is_complete; /* at least 95 % of ledger_expected are matched */
+	/* At least 95 % of ledger_expected are matched. In a part of a recording those in flight do
+	 * not count, because they end in the next part. */
+	bool is_complete;
 };
 
 /* Whether an execution is rejected: its command failed, or its timestamps are impossible. */
@@ -71,6 +73,9 @@ void ledger_add_left_out(struct analysis_ledger *ledger, uint32_t kind, uint64_t
 /* Call after the last row, with launched, executed and passed already counted. knows_unexecuted:
  * the result of unexecuted_is_certain. */
 void ledger_close(struct analysis_ledger *ledger, bool knows_unexecuted);
+
+/* The same for a part of a recording, after ledger_close. */
+void ledger_close_part(struct analysis_ledger *ledger);
 
 /* Number of launches that should have an execution row in the trace. */
 uint64_t ledger_expected(const struct analysis_ledger *ledger);

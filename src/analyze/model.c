@@ -287,6 +287,17 @@ uint64_t model_dropped_ns(const struct model *model)
 	return kept - begin;
 }
 
+bool model_find_part(const struct model *model, struct model_part *ret_part)
+{
+	const struct event_host *hosts;
+	size_t count = trace_reader_entities(model->reader, EVENT_HOST, &hosts);
+
+	if (count != 1 || !hosts->end_ns || (!hosts->segment && !hosts->continues))
+		return false;
+	*ret_part = (struct model_part){hosts->segment, hosts->continues};
+	return true;
+}
+
 /* A process without a queue may be in the trace only because it woke a thread of one with a
  * queue. */
 static bool has_queue(const struct model *model, uint32_t process)

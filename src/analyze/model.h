@@ -110,6 +110,15 @@ void model_window(const struct model *model, const struct order *order, uint64_t
  * nothing was dropped, or the trace has no host row. */
 uint64_t model_dropped_ns(const struct model *model);
 
+/* A file that is a part of a longer recording. */
+struct model_part {
+	uint32_t segment; /* its number in the spool of duet agent; 0: a file of a trigger */
+	bool continues;   /* the recording went on; false: it ended with this file */
+};
+
+/* Whether the file is such a part. False also for one without an end, of a killed recorder. */
+bool model_find_part(const struct model *model, struct model_part *ret_part);
+
 /* The process that stands for the recording: the one that duet started, otherwise the first one
  * with a queue and without a recorded parent. NULL: the trace has no process. */
 const struct event_process *model_main_process(const struct model *model);

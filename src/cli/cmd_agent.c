@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * cli/cmd_agent.c - duet agent: record continuously, or print how an agent is doing
+ * cli/cmd_agent.c - duet agent: record continuously, print how an agent is doing, list files
  *
  * Runs in:  our own process, as the agent
  * Gets:     the command line, a configuration file
- * Gives:    a spool of recordings; the status on stdout
+ * Gives:    a spool of recordings; the status, or a list of recordings, on stdout
  * Owns:     nothing
  * Fails:    with status 1 if the agent cannot start, or if none runs; with status 2 for wrong usage
  *           and mistakes in the configuration
@@ -17,15 +17,19 @@
 
 #include "agent/agent.h"
 #include "agent/status.h"
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/format.h"
+#include "cli/agent/files.h"
+#include "cli/agent/folders.h"
 #include "cli/agent/print.h"
 #include "cli/agent/setup.h"
 #include "cli/command.h"
 
 struct agent_command_values {
-	const char *config, *runtime;
+	const char *config, *runtime, *spool;
+	uint64_t since_ns;
 	bool check, json;
 };
 
@@ -40,6 +44,11 @@ static const struct option_row agent_options[] = {
 	{"runtime", 0, OPTION_TEXT, "DIR",
 	 "status: folder of the agent's status (default: that of the configuration)",
 	 offsetof(struct agent_command_values, runtime)},
+	{"spool", 0, OPTION_TEXT, "DIR",
+	 "files: folder of the recordings (default: that of the configuration)",
+	 offsetof(struct agent_command_values, spool)},
+	{"since", 0, OPTION_SPAN, "T", "files: only those that ended in this time before now",
+	 offsetof(struct agent_command_values, since_ns)},
 	{NULL},
 };
 
@@ -98,36 +107,64 @@ static int run_agent_process(const struct cli_command *command, const char *conf
 	return agent_run(&options) ? print_failure(command) : STATUS_DONE;
 }
 
-/* A configuration with mistakes, which the agent has refused, must not hide its status. */
-static char *find_runtime(const char *config)
-{
-	struct agent_loaded *loaded;
-	char *runtime;
-
-	if (agent_loaded_new(&recording_command, config, &loaded))
-		return agent_default_runtime();
-	runtime = strdup(loaded->setup.settings.runtime);
-	agent_loaded_free(loaded);
-	return runtime;
-}
-
 static int print_status(const struct cli_command *command,
 			const struct agent_command_values *values)
 {
-	auto_free char *runtime =
-		values->runtime ? strdup(values->runtime) : find_runtime(values->config);
+	auto_free char *runtime = values->runtime
+					  ? strdup(values->runtime)
+					  : agent_find_runtime(&recording_command, values->config);
 	struct agent_status status;
 	bool is_running;
-	int error = runtime ? agent_status_read(runtime, &status, &is_running)
-			    : error_set(-ENOMEM, "out of memory");
 
-	if (error)
+	if (!runtime || agent_status_read(runtime, &status, &is_running))
 		return print_failure(command);
 	if (!values->json)
 		agent_print_text(&status, is_running);
 	else if (agent_print_json(&status, is_running))
 		return print_failure(command);
 	return is_running ? STATUS_DONE : STATUS_FAILED;
+}
+
+static int print_files(const struct cli_command *command, const struct agent_command_values *values)
+{
+	auto_free char *spool = values->spool
+					? strdup(values->spool)
+					: agent_find_spool(&recording_command, values->config);
+
+	if (!spool || agent_print_files(spool, values->since_ns))
+		return print_failure(command);
+	return STATUS_DONE;
+}
+
+/* The arguments after the options. */
+static const struct agent_action {
+	const char *name;
+	int (*run)(const struct cli_command *command, const struct agent_command_values *values);
+	bool takes_status, takes_files; /* its options */
+} actions[] = {{"status", print_status, true, false}, {"files", print_files, false, true}};
+
+static int run_action(const struct cli_command *command, const char *name,
+		      const struct agent_command_values *values)
+{
+	const bool has_status = values->json || values->runtime;
+	const bool has_files = values->spool || values->since_ns;
+
+	for (size_t i = 0; i < ARRAY_COUNT(actions); i++) {
+		const struct agent_action *action = &actions[i];
+
+		if (strcmp(action->name, name) != 0)
+			continue;
+		if (values->check)
+			return usage_error(command, "--check does not go with %s", name);
+		if (has_status && !action->takes_status)
+			return usage_error(command,
+					   "--json and --runtime are for 'duet agent status'");
+		if (has_files && !action->takes_files)
+			return usage_error(command,
+					   "--spool and --since are for 'duet agent files'");
+		return action->run(command, values);
+	}
+	return usage_error(command, "unknown argument '%s'; there are: status, files", name);
 }
 
 static int run_agent(const struct cli_command *command, int argc, char **argv)
@@ -141,22 +178,25 @@ static int run_agent(const struct cli_command *command, int argc, char **argv)
 		return first == -1 ? STATUS_DONE : STATUS_USAGE;
 	if (!values.config)
 		values.config = agent_default_config();
-	if (first < argc && (strcmp(argv[first], "status") != 0 || first + 1 < argc))
-		return usage_error(command, "unknown argument '%s'; there is: status",
+	if (values.since_ns == OPTION_UNSET)
+		values.since_ns = 0;
+	if (first + 1 < argc)
+		return usage_error(command, "unknown argument '%s'; there are: status, files",
 				   argv[argc - 1]);
-	if (first < argc && values.check)
-		return usage_error(command, "--check does not go with status");
 	if (first < argc)
-		return print_status(command, &values);
+		return run_action(command, argv[first], &values);
 	if (values.json || values.runtime)
 		return usage_error(command, "--json and --runtime are for 'duet agent status'");
+	if (values.spool || values.since_ns)
+		return usage_error(command, "--spool and --since are for 'duet agent files'");
 	return values.check ? check_config(values.config)
 			    : run_agent_process(command, values.config);
 }
 
 const struct cli_command command_agent = {
 	.name = "agent",
-	.arguments = "[-c FILE] [--check] | status [-c FILE | --runtime DIR] [--json]",
+	.arguments = "[-c FILE] [--check] | status [-c FILE | --runtime DIR] [--json] | "
+		     "files [-c FILE | --spool DIR] [--since T]",
 	.summary = "record continuously into a bounded folder",
 	.run = run_agent,
 	.options = agent_options,

@@ -233,6 +233,10 @@ static void print_collectors(const struct info *info)
 
 static void print_damage(const struct trace_damage *damage)
 {
+	if (damage->is_being_written) {
+		printf("\ndamage    the file is still being written; duet top shows it\n");
+		return;
+	}
 	if (!is_damaged(damage)) {
 		printf("\ndamage    none\n");
 		return;
@@ -261,6 +265,18 @@ static struct number date_of(const struct info *info)
 	return (struct number){""};
 }
 
+static void print_part(const struct info *info)
+{
+	const struct event_host *host;
+
+	if (trace_reader_entities(info->reader, EVENT_HOST, &host) != 1)
+		return;
+	if (host->segment)
+		printf("part      segment %" PRIu32 " of an agent\n", host->segment);
+	else if (host->continues)
+		printf("part      the recording went on after this file\n");
+}
+
 static void print_text(const struct info *info)
 {
 	printf("file      %s\n", format_text(info->path).text);
@@ -272,6 +288,7 @@ static void print_text(const struct info *info)
 	       " ns)\n",
 	       duration_ns(info) / 1000000000, duration_ns(info) % 1000000000, info->begin_ns,
 	       info->end_ns);
+	print_part(info);
 	if (info->begin_ns && *date_of(info).text)
 		printf("date      %s\n", date_of(info).text);
 	print_processes(info);

@@ -174,7 +174,11 @@ int recording_describe_host(struct recording *recording, uint64_t begin_ns, uint
 	char command[PROC_COMMAND_BYTES];
 	struct utsname name;
 	struct sysinfo memory;
+	struct event_host before;
 
+	/* The agent has numbered the file meanwhile. */
+	if (trace_writer_find_entity(recording->writer, EVENT_HOST, host.id, &before))
+		host.segment = before.segment;
 	if (recording->command) {
 		proc_quote(recording->command, command, sizeof(command));
 		host.command_string = recording_string(recording, command);

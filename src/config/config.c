@@ -39,7 +39,8 @@ int config_new(const ProtobufCMessageDescriptor *type, struct config **ret_confi
 	return 0;
 }
 
-int config_open(const char *path, struct config_report *report, struct config **ret_config)
+static int open_file(const char *path, bool is_partly, struct config_report *report,
+		     struct config **ret_config)
 {
 	auto_free char *text = NULL;
 	struct config *config = NULL;
@@ -53,11 +54,23 @@ int config_open(const char *path, struct config_report *report, struct config **
 		error = config_parse(config, text, length, report);
 	if (error == -ENOMEM)
 		error_set(error, "'%s': out of memory", path);
+	if (is_partly && report->count)
+		error = 0;
 	if (error)
 		config_close(config);
 	else
 		*ret_config = config;
 	return error;
+}
+
+int config_open(const char *path, struct config_report *report, struct config **ret_config)
+{
+	return open_file(path, false, report, ret_config);
+}
+
+int config_open_partly(const char *path, struct config_report *report, struct config **ret_config)
+{
+	return open_file(path, true, report, ret_config);
 }
 
 void config_close(struct config *config)

@@ -31,6 +31,9 @@ int config_new(const ProtobufCMessageDescriptor *type, struct config **ret_confi
 /* Reads a file. The report must be empty before. Errors: -EINVAL with problems in the report;
  * otherwise -errno with the error chain. */
 int config_open(const char *path, struct config_report *report, struct config **ret_config);
+/* The same for a file with mistakes too: the values before the first one that hides the rest. Their
+ * problems are in the report. Errors: -errno with the error chain. */
+int config_open_partly(const char *path, struct config_report *report, struct config **ret_config);
 void config_close(struct config *config); /* NULL-safe */
 
 /* The next value of a field after `after`, in the order of the file; NULL after the last. For a

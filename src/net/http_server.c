@@ -11,7 +11,9 @@
  * Why not linked: libmicrohttpd loads GnuTLS, and with it nine libraries, which every start of duet
  *           would pay for. Only an agent with a configured endpoint needs them.
  * Why a deadline of our own: the library's timeout begins anew with each byte, so a client that
- *           sends one byte every few seconds would hold a connection for ever, and 32 of them all.
+ *           sends one byte every few seconds would hold a connection for ever.
+ * Why connections are cut for new ones: a limit of the library refuses the newest connection, so
+ *           200 idle clients would lock the scraper out for 10 s.
  */
 #include "net/http_server.h"
 
@@ -20,6 +22,7 @@
 #include <microhttpd.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -58,6 +61,7 @@ struct http_place {
 	const struct MHD_Connection *connection; /* NULL: the place is free */
 	int fd;                                  /* borrowed; open while the place is taken */
 	uint64_t since_ns;                       /* UINT64_MAX: it is being closed */
+	bool is_answered;                        /* the present request is complete */
 };
 
 struct http_server {
@@ -96,6 +100,40 @@ static struct http_place *find_place(struct http_server *server,
 	return NULL;
 }
 
+/* The library's thread sees the end and closes the connection. */
+static void cut_off(struct http_place *place)
+{
+	shutdown(place->fd, SHUT_RDWR);
+	place->since_ns = UINT64_MAX;
+}
+
+/* Whether `one` is worth less than `other`: a client without a complete request comes first, then
+ * the one that waits longest. */
+static bool gives_way_before(const struct http_place *one, const struct http_place *other)
+{
+	return one->is_answered != other->is_answered ? other->is_answered
+						      : one->since_ns < other->since_ns;
+}
+
+/* Cuts one connection off when the new one leaves few places, and none if enough are closing. */
+static void make_way(struct http_server *server, const struct http_place *new_place)
+{
+	struct http_place *victim = NULL;
+	size_t used = 0;
+
+	for (size_t i = 0; i < ARRAY_COUNT(server->places); i++) {
+		struct http_place *place = &server->places[i];
+
+		if (!place->connection || place->since_ns == UINT64_MAX)
+			continue;
+		used++;
+		if (place != new_place && (!victim || gives_way_before(place, victim)))
+			victim = place;
+	}
+	if (victim && used > HTTP_CONNECTIONS_MAX - HTTP_CONNECTIONS_SPARE)
+		cut_off(victim);
+}
+
 /* The library calls it before it closes the descriptor. */
 static void on_connection(void *context, struct MHD_Connection *connection, void **state,
 			  enum MHD_ConnectionNotificationCode code)
@@ -109,12 +147,14 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
 	(void)state;
 	pthread_mutex_lock(&server->lock);
 	place = find_place(server, is_new ? NULL : connection);
-	if (place && is_new && info)
+	if (place && is_new && info) {
 		*place = (struct http_place){.connection = connection,
 					     .fd = info->connect_fd,
 					     .since_ns = clock_ns(CLOCK_MONOTONIC)};
-	else if (place && !is_new)
+		make_way(server, place);
+	} else if (place && !is_new) {
 		*place = (struct http_place){.connection = NULL};
+	}
 	pthread_mutex_unlock(&server->lock);
 }
 
@@ -128,8 +168,22 @@ static void on_completed(void *context, struct MHD_Connection *connection, void 
 	(void)code;
 	pthread_mutex_lock(&server->lock);
 	place = find_place(server, connection);
-	if (place)
+	/* One that was cut off is closing. */
+	if (place && place->since_ns != UINT64_MAX) {
 		place->since_ns = clock_ns(CLOCK_MONOTONIC);
+		place->is_answered = false;
+	}
+	pthread_mutex_unlock(&server->lock);
+}
+
+static void note_answer(struct http_server *server, const struct MHD_Connection *connection)
+{
+	struct http_place *place;
+
+	pthread_mutex_lock(&server->lock);
+	place = find_place(server, connection);
+	if (place)
+		place->is_answered = true;
 	pthread_mutex_unlock(&server->lock);
 }
 
@@ -143,12 +197,9 @@ void http_server_look(struct http_server *server)
 	for (size_t i = 0; i < ARRAY_COUNT(server->places); i++) {
 		struct http_place *place = &server->places[i];
 
-		/* The library's thread sees the end and closes the connection. */
 		if (place->connection && now_ns > place->since_ns &&
-		    now_ns - place->since_ns > REQUEST_NS) {
-			shutdown(place->fd, SHUT_RDWR);
-			place->since_ns = UINT64_MAX;
-		}
+		    now_ns - place->since_ns > REQUEST_NS)
+			cut_off(place);
 	}
 	pthread_mutex_unlock(&server->lock);
 }
@@ -201,6 +252,7 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
 	/* A body could last for hours; MHD_NO closes the connection. */
 	if (*upload_size)
 		return MHD_NO;
+	note_answer(server, connection);
 	request.accept = server->library.lookup_connection_value(connection, MHD_HEADER_KIND,
 								 MHD_HTTP_HEADER_ACCEPT);
 	if (!request.accept)
@@ -219,8 +271,7 @@ static int start_daemon(struct http_server *server)
 	server->daemon = server->library.start_daemon(
 		MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_AUTO, 0, NULL, NULL, on_request, server,
 		MHD_OPTION_LISTEN_SOCKET, server->fd, MHD_OPTION_CONNECTION_LIMIT,
-		(unsigned int)HTTP_CONNECTIONS_MAX, MHD_OPTION_PER_IP_CONNECTION_LIMIT,
-		(unsigned int)HTTP_CONNECTIONS_PER_IP, MHD_OPTION_CONNECTION_TIMEOUT,
+		(unsigned int)HTTP_CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
 		(unsigned int)HTTP_SILENT_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)16384,
 		MHD_OPTION_NOTIFY_CONNECTION, on_connection, server, MHD_OPTION_NOTIFY_COMPLETED,
 		on_completed, server, MHD_OPTION_END);

@@ -3,7 +3,8 @@
  * net/http_server.h - answer GET requests with texts
  *
  * The server has one thread of its own, which calls `answer`. It reads no bodies. It keeps at most
- * HTTP_CONNECTIONS_MAX connections, HTTP_CONNECTIONS_PER_IP from one address. It closes a silent
+ * HTTP_CONNECTIONS_MAX - HTTP_CONNECTIONS_SPARE connections; a further one ends the oldest one that
+ * has not sent a complete request. The spare ones are those that are closing. It closes a silent
  * one after HTTP_SILENT_S, and one whose request and answer take longer than HTTP_REQUEST_S.
  */
 #pragma once
@@ -12,8 +13,8 @@
 #include <stdint.h>
 
 enum {
-	HTTP_CONNECTIONS_MAX = 32,
-	HTTP_CONNECTIONS_PER_IP = 16,
+	HTTP_CONNECTIONS_MAX = 192,
+	HTTP_CONNECTIONS_SPARE = 64,
 	HTTP_SILENT_S = 10,
 	HTTP_REQUEST_S = 15
 };

@@ -15,6 +15,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+uint64_t push_counts_dropped(const struct push_counts *counts)
+{
+	return counts->dropped_full + counts->dropped_old + counts->dropped_refused +
+	       counts->dropped_slow + counts->dropped_failed;
+}
+
 void push_item_fini(struct push_item *item)
 {
 	free(item->url);

@@ -28,8 +28,13 @@ struct push_counts {
 	uint64_t dropped_old;     /* waited longer than max_age_ns */
 	uint64_t dropped_refused; /* the receiver refused it */
 	uint64_t dropped_end;     /* the agent ended before */
+	uint64_t dropped_slow;    /* making it took too long */
+	uint64_t dropped_failed;  /* it could not be made for another reason */
 	uint64_t waiting;
 };
+
+/* All drops before the end. */
+uint64_t push_counts_dropped(const struct push_counts *counts);
 
 struct push_queue {
 	size_t max_items; /* at most PUSH_QUEUE_ITEMS */

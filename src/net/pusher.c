@@ -25,7 +25,7 @@
 #include "base/thread.h"
 #include "net/http_client.h"
 
-enum { NS_PER_S = 1000000000, URL_SIZE = 200 };
+enum { NS_PER_S = 1000000000 };
 
 struct pusher {
 	struct pusher_options options;
@@ -36,6 +36,10 @@ struct pusher {
 	bool has_thread, is_stopping, is_off, is_sending;
 	bool is_failing; /* the last request failed, and a message said so */
 	struct push_queue queue;
+	/* The last problem, and whether no push was accepted since. */
+	char problem[PUSHER_PROBLEM];
+	uint64_t problem_ns;
+	bool has_problem;
 };
 
 static void wait_until(struct pusher *pusher, uint64_t until_ns)
@@ -62,8 +66,7 @@ __attribute__((format(printf, 2, 3))) static void report(const struct pusher *pu
 		pusher->options.on_message(pusher->options.context, text);
 }
 
-/* The part of a URL that a log may contain: no password, and no query, which differs each time. */
-static void shorten_url(const char *url, char ret_text[URL_SIZE])
+void pusher_show_url(const char *url, char ret_text[PUSHER_URL])
 {
 	const char *begin = strstr(url, "://"), *at;
 	size_t host;
@@ -73,28 +76,41 @@ static void shorten_url(const char *url, char ret_text[URL_SIZE])
 	at = memrchr(begin, '@', host);
 	if (at)
 		begin = at + 1;
-	snprintf(ret_text, URL_SIZE, "%.*s", (int)strcspn(begin, "?#"), begin);
+	snprintf(ret_text, PUSHER_URL, "%.*s", (int)strcspn(begin, "?#"), begin);
+}
+
+static void describe_cause(const struct http_answer *answer, char *text, size_t size)
+{
+	if (answer->status)
+		snprintf(text, size, "status %u", answer->status);
+	else
+		snprintf(text, size, "%s", answer->problem);
+}
+
+/* Called with the lock. */
+static void note_problem(struct pusher *pusher, const char *text)
+{
+	snprintf(pusher->problem, sizeof(pusher->problem), "%s", text);
+	pusher->problem_ns = clock_ns(CLOCK_MONOTONIC);
+	pusher->has_problem = true;
 }
 
 static void report_change(struct pusher *pusher, enum retry_verdict verdict,
 			  const struct http_answer *answer, const char *url, uint64_t dropped)
 {
 	bool is_failure = verdict != RETRY_DONE;
-	char cause[300], shown[URL_SIZE];
+	char cause[300], shown[PUSHER_URL];
 
 	if (is_failure == pusher->is_failing)
 		return;
-	shorten_url(url, shown);
+	pusher_show_url(url, shown);
 	pusher->is_failing = is_failure;
 	if (!is_failure) {
 		report(pusher, "the receiver accepts data again; %llu pushes were dropped so far",
 		       (unsigned long long)dropped);
 		return;
 	}
-	if (answer->status)
-		snprintf(cause, sizeof(cause), "status %u", answer->status);
-	else
-		snprintf(cause, sizeof(cause), "%s", answer->problem);
+	describe_cause(answer, cause, sizeof(cause));
 	report(pusher, "push to %s failed (%s); %s", shown, cause,
 	       verdict == RETRY_AGAIN ? "it is repeated, and the oldest data are dropped"
 				      : "these data are dropped; check the URL and its headers");
@@ -102,9 +118,9 @@ static void report_change(struct pusher *pusher, enum retry_verdict verdict,
 
 static void switch_off(struct pusher *pusher, const struct http_answer *answer, const char *url)
 {
-	char shown[URL_SIZE];
+	char shown[PUSHER_URL];
 
-	shorten_url(url, shown);
+	pusher_show_url(url, shown);
 	report(pusher,
 	       "%s does not take these data (status %u); they are no longer sent until the "
 	       "agent starts again",
@@ -134,8 +150,8 @@ static void push_item(struct pusher *pusher, struct push_item *item)
 {
 	struct http_answer answer;
 	enum retry_verdict verdict;
-	uint64_t dropped = pusher->queue.counts.dropped_full + pusher->queue.counts.dropped_old +
-			   pusher->queue.counts.dropped_refused;
+	uint64_t dropped = push_counts_dropped(&pusher->queue.counts);
+	char cause[300];
 	bool is_off;
 
 	pusher->is_sending = true;
@@ -149,6 +165,11 @@ static void push_item(struct pusher *pusher, struct push_item *item)
 	pthread_mutex_lock(&pusher->lock);
 	pusher->is_sending = false;
 	pusher->is_off |= is_off;
+	describe_cause(&answer, cause, sizeof(cause));
+	if (verdict != RETRY_DONE)
+		note_problem(pusher, cause);
+	else
+		pusher->has_problem = false;
 	push_queue_finish(&pusher->queue, item, verdict, answer.retry_after_ns,
 			  clock_ns(CLOCK_MONOTONIC));
 	if (is_off)
@@ -269,10 +290,24 @@ bool pusher_is_on(struct pusher *pusher)
 	return !is_off;
 }
 
-void pusher_read_counts(struct pusher *pusher, struct push_counts *ret_counts)
+void pusher_skip(struct pusher *pusher, bool is_slow, const char *problem)
+{
+	struct push_counts *counts = &pusher->queue.counts;
+
+	pthread_mutex_lock(&pusher->lock);
+	++*(is_slow ? &counts->dropped_slow : &counts->dropped_failed);
+	note_problem(pusher, problem);
+	pthread_mutex_unlock(&pusher->lock);
+}
+
+void pusher_read_state(struct pusher *pusher, struct pusher_state *ret_state)
 {
 	pthread_mutex_lock(&pusher->lock);
-	*ret_counts = pusher->queue.counts;
-	ret_counts->waiting = pusher->queue.count + pusher->is_sending;
+	*ret_state = (struct pusher_state){.is_on = !pusher->is_off,
+					   .is_failing = pusher->has_problem,
+					   .problem_ns = pusher->problem_ns,
+					   .counts = pusher->queue.counts};
+	ret_state->counts.waiting = pusher->queue.count + pusher->is_sending;
+	snprintf(ret_state->problem, sizeof(ret_state->problem), "%s", pusher->problem);
 	pthread_mutex_unlock(&pusher->lock);
 }

@@ -12,6 +12,8 @@
 
 struct pusher;
 
+enum { PUSHER_URL = 200, PUSHER_PROBLEM = 400 };
+
 struct pusher_options {
 	const char *name; /* in messages: "otlp metrics" */
 	const char *content_type;
@@ -39,6 +41,21 @@ void pusher_free(struct pusher *pusher, uint64_t drain_ns, struct push_counts *r
  * network. A NULL body or url (out of memory) is counted as a drop. */
 void pusher_send(struct pusher *pusher, char *url, void *body, size_t size);
 
+/* Counts a body that could not be made. is_slow: it took too long. problem: the reason, for
+ * pusher_read_state. */
+void pusher_skip(struct pusher *pusher, bool is_slow, const char *problem);
+
 /* False: the receiver does not take this kind of data. */
 bool pusher_is_on(struct pusher *pusher);
-void pusher_read_counts(struct pusher *pusher, struct push_counts *ret_counts);
+
+struct pusher_state {
+	bool is_on;
+	bool is_failing;     /* the last push was not accepted, or not made */
+	uint64_t problem_ns; /* CLOCK_MONOTONIC of the last problem; 0: there was none */
+	char problem[PUSHER_PROBLEM];
+	struct push_counts counts;
+};
+void pusher_read_state(struct pusher *pusher, struct pusher_state *ret_state);
+
+/* The part of a URL that a log may contain: no password, and no query, which differs each time. */
+void pusher_show_url(const char *url, char ret_text[PUSHER_URL]);

@@ -147,6 +147,8 @@ static void write_losses(const struct report *report, struct json_writer *json)
 	json_pair_u64(json, "rows", analysis->damage.rows);
 	json_pair_u64(json, "bytes", analysis->damage.bytes);
 	json_pair_bool(json, "truncated", analysis->damage.truncated);
+	if (analysis->damage.is_being_written)
+		json_pair_bool(json, "being_written", true);
 	json_object_end(json);
 }
 
@@ -227,6 +229,7 @@ int report_write_json(const struct report *report, struct json_writer *json)
 	json_pair_bool(json, "exact", analysis->checks.is_exact);
 	if (analysis->dropped_before_ns)
 		json_pair_u64(json, "dropped_before_ns", analysis->dropped_before_ns);
+	report_write_part(report, json);
 	report_write_triggers(report, json);
 	error = report_write_verdict(report, json);
 	report_write_processes(report, json);

@@ -23,6 +23,7 @@
 #include "analyze/frames.h"
 #include "analyze/verdict/verdict.h"
 #include "base/array.h"
+#include "base/json.h"
 #include "report/table.h"
 
 __attribute__((format(printf, 1, 2))) static void put_warning(const char *format, ...)
@@ -97,10 +98,11 @@ static void put_in_flight(const struct report *report)
 	const struct analysis_in_flight *longest = &analysis->longest_in_flight;
 	uint64_t count = analysis->ledger.in_flight_at_exit;
 	struct verdict_place place;
+	struct model_part part;
 	bool has_place;
 
-	if (!count || !longest->name || analysis->ledger.lost_executions ||
-	    analysis->ledger.commands_uncounted)
+	if (!count || model_find_part(report->model, &part) || !longest->name ||
+	    analysis->ledger.lost_executions || analysis->ledger.commands_uncounted)
 		return;
 	has_place = report_place_of(report, longest->stack, &place);
 	put_warning("in flight at exit: %" PRIu64
@@ -221,11 +223,26 @@ static void put_losses(const struct report *report)
 	}
 }
 
-static void put_damage(const struct trace_damage *damage)
+/* Holes and a missing end are the normal state of such a file. */
+static void put_being_written(const struct report *report)
 {
+	const struct shown path = format_text(report->path);
+
+	put_warning("INCOMPLETE: '%.300s' is still being written; duet top '%.300s' shows it, or "
+		    "report a finished file",
+		    path.text, path.text);
+}
+
+static void put_damage(const struct report *report)
+{
+	const struct trace_damage *damage = &report->analysis->damage;
 	const struct number rows = format_count(damage->rows);
 	const bool is_known = damage->rows || !damage->chunks;
 
+	if (damage->is_being_written) {
+		put_being_written(report);
+		return;
+	}
 	if (damage->chunks || damage->bytes)
 		put_warning("INCOMPLETE: the file is damaged: %" PRIu64
 			    " %s with %s rows %s left out, and %" PRIu64
@@ -380,12 +397,78 @@ static void put_missing_files(const struct report *report)
 			table_noun(files.missing, "is", "are"), files.example);
 }
 
+static const char *describe_left(const struct model_part *part, uint64_t count)
+{
+	if (part->segment && part->continues)
+		return table_noun(count, "continues in the next file", "continue in the next file");
+	return table_noun(count, "was still running at its end", "were still running at its end");
+}
+
+/* Commands that are in two files of one recording are not lost. A command of a process that has
+ * ended does not continue. */
+static void put_crossing(const struct report *report, const struct model_part *part)
+{
+	const struct analysis_ledger *ledger = &report->analysis->ledger;
+	const uint64_t open = ledger->in_flight_at_exit;
+	const uint64_t ended = report->analysis->longest_in_flight.ended;
+	const uint64_t left = open > ended ? open - ended : 0;
+
+	if (left)
+		printf("; %" PRIu64 " %s%s", left, table_noun(left, "command ", "commands "),
+		       describe_left(part, left));
+	if (open > left)
+		printf("%s%" PRIu64 " %s not ended when %s process did", left ? ", " : "; ",
+		       open - left, table_noun(open - left, "command had", "commands had"),
+		       table_noun(open - left, "its", "their"));
+	if (ledger->orphaned)
+		printf("%s%" PRIu64 " began %s", open ? ", " : "; ", ledger->orphaned,
+		       part->segment ? "in the one before" : "before its start");
+}
+
+static void put_part(const struct report *report, const struct model_part *part)
+{
+	const struct analysis *analysis = report->analysis;
+	const char *host = analysis->host ? trace_reader_string(report->model->reader,
+								analysis->host->name_string, NULL)
+					  : "";
+
+	if (part->segment)
+		printf("segment %" PRIu32 " of the agent on %s", part->segment,
+		       format_text(host).text);
+	else
+		printf("part of a longer recording: %s",
+		       format_duration(analysis->end_ns - analysis->begin_ns).text);
+	if (part->segment && !part->continues)
+		printf(", the last one before it ended or its configuration changed");
+	put_crossing(report, part);
+	putchar('\n');
+}
+
+void report_write_part(const struct report *report, struct json_writer *json)
+{
+	const struct analysis_ledger *ledger = &report->analysis->ledger;
+	struct model_part part;
+
+	if (!model_find_part(report->model, &part))
+		return;
+	json_pair_object(json, "part");
+	if (part.segment)
+		json_pair_u64(json, "segment", part.segment);
+	json_pair_bool(json, "continues", part.continues);
+	json_pair_u64(json, "in_flight_at_end", ledger->in_flight_at_exit);
+	json_pair_u64(json, "began_before", ledger->orphaned);
+	json_object_end(json);
+}
+
 /* Data dropped by --keep or --max-size is not a problem, but the reader should know it first. */
 void report_put_kept(const struct report *report)
 {
 	const struct analysis *analysis = report->analysis;
+	struct model_part part;
 
-	if (trace_reader_begin_ns(report->model->reader))
+	if (model_find_part(report->model, &part))
+		put_part(report, &part);
+	else if (trace_reader_begin_ns(report->model->reader))
 		printf("kept: the last %s; older parts were dropped as requested (--keep, "
 		       "--max-size)\n",
 		       format_duration(analysis->end_ns - analysis->begin_ns).text);
@@ -396,19 +479,20 @@ void report_put_problems(const struct report *report)
 	put_contradictions(report);
 	put_incomplete(report);
 	put_unknown_losses(report);
-	put_damage(&report->analysis->damage);
+	put_damage(report);
 	put_clocks(report, true);
 }
 
 void report_put_notes(const struct report *report)
 {
 	const struct analysis_ledger *ledger = &report->analysis->ledger;
+	struct model_part part;
 
 	put_deaths(report);
 	put_in_flight(report);
 	put_unmeasured_graphs(report);
 	put_losses(report);
-	if (ledger->orphaned)
+	if (ledger->orphaned && !model_find_part(report->model, &part))
 		put_warning("%" PRIu64 " %s no launch in the trace", ledger->orphaned,
 			    table_noun(ledger->orphaned, "execution has", "executions have"));
 	put_clocks(report, false);

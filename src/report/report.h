@@ -116,6 +116,8 @@ double report_copy_rate(const struct report *report, const struct analysis_copy 
 /* ---- report/problems.c ---- */
 
 void report_put_kept(const struct report *report);
+/* The key "part" of a file that is a part of a longer recording. */
+void report_write_part(const struct report *report, struct json_writer *json);
 /* The lines that begin with "!". put_problems: problems that change the result, above all numbers;
  * put_notes: the others, below the account. */
 void report_put_problems(const struct report *report);

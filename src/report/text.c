@@ -535,13 +535,15 @@ static void put_ledger(const struct report *report)
 {
 	const struct analysis_ledger *ledger = &report->analysis->ledger;
 	struct string_builder line = {0};
+	struct model_part part;
+	const bool is_part = model_find_part(report->model, &part);
 
-	string_builder_appendf(&line,
-			       "%" PRIu64 " launched = %" PRIu64 " matched + %" PRIu64
-			       " not executed + %" PRIu64 " in flight at exit + %" PRIu64
-			       " dropped + %" PRIu64 " rejected",
-			       ledger->launched, ledger->matched, ledger->not_executed,
-			       ledger->in_flight_at_exit, ledger->dropped, ledger->rejected);
+	string_builder_appendf(
+		&line,
+		"%" PRIu64 " launched = %" PRIu64 " matched + %" PRIu64 " not executed + %" PRIu64
+		" in flight at %s + %" PRIu64 " dropped + %" PRIu64 " rejected",
+		ledger->launched, ledger->matched, ledger->not_executed, ledger->in_flight_at_exit,
+		is_part ? "the file's end" : "exit", ledger->dropped, ledger->rejected);
 	if (ledger->left_out)
 		string_builder_appendf(&line, " + %" PRIu64 " left out by --max-overhead",
 				       ledger->left_out);

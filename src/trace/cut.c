@@ -41,8 +41,9 @@ struct trace_cutting {
 };
 
 /* Sets the end of the host's row, or removes it. The row with an end goes into the last segment of
- * the cut, which is then a finished recording; the next segment has the row without it. */
-static void end_host(struct trace_writer *writer, uint64_t end_ns)
+ * the cut, which is then a finished recording, but goes on elsewhere; the next segment has the row
+ * without it. */
+static void end_host(struct trace_writer *writer, uint64_t end_ns, bool continues)
 {
 	const struct entity_table *hosts = &writer->entities.tables[EVENT_HOST];
 
@@ -50,6 +51,7 @@ static void end_host(struct trace_writer *writer, uint64_t end_ns)
 		struct event_host row = ((const struct event_host *)hosts->rows)[i];
 
 		row.end_ns = end_ns;
+		row.continues = continues;
 		trace_writer_entity(writer, EVENT_HOST, &row);
 	}
 }
@@ -67,7 +69,7 @@ static size_t find_first(const struct trace_writer *writer, const struct trace_c
 	return first;
 }
 
-static int end_segment(struct trace_writer *writer, uint64_t now_ns)
+static int end_segment(struct trace_writer *writer, uint64_t now_ns, bool continues)
 {
 	int error;
 
@@ -76,7 +78,7 @@ static int end_segment(struct trace_writer *writer, uint64_t now_ns)
 	error = segment_begin(writer);
 	if (error)
 		return error;
-	end_host(writer, now_ns);
+	end_host(writer, now_ns, continues);
 	error = segment_write_needed(writer);
 	return error ? error : segment_end(writer);
 }
@@ -143,7 +145,7 @@ static int begin_copy(struct trace_cutting *cutting, uint64_t now_ns)
 static int start_copy(struct trace_cutting *cutting, uint64_t now_ns)
 {
 	struct trace_writer *writer = cutting->writer;
-	int error = end_segment(writer, now_ns);
+	int error = end_segment(writer, now_ns, !cutting->cut.is_last);
 
 	if (!error && writer->shortening.is_active)
 		error = error_set(-EAGAIN, "'%s': the recording is being moved", writer->file.path);
@@ -151,7 +153,7 @@ static int start_copy(struct trace_cutting *cutting, uint64_t now_ns)
 		error = begin_copy(cutting, now_ns);
 	/* The next segment begins where this cut ends. The recording goes on, also after an error:
 	 * its host must not keep an end. */
-	end_host(writer, 0);
+	end_host(writer, 0, false);
 	segment_begin(writer);
 	return error;
 }

@@ -12,10 +12,14 @@
  */
 #include "trace/reader.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <xxhash.h>
@@ -298,6 +302,55 @@ static int elf_source_read(struct trace_reader *reader)
 	return 0;
 }
 
+/* The recording in a folder that was changed last; "": none. */
+static void find_newest(const char *path, char newest[NAME_MAX + 1])
+{
+	DIR *folder = opendir(path);
+	struct timespec best = {0};
+	const struct dirent *entry;
+	struct stat status;
+
+	newest[0] = '\0';
+	while (folder && (entry = readdir(folder))) {
+		const char *ending = strrchr(entry->d_name, '.');
+
+		/* The ring of an agent is not finished. */
+		if (!ending || strcmp(ending, ".duet") != 0 ||
+		    strcmp(entry->d_name, "current.duet") == 0 ||
+		    fstatat(dirfd(folder), entry->d_name, &status, 0) || !S_ISREG(status.st_mode) ||
+		    status.st_mtim.tv_sec < best.tv_sec ||
+		    (status.st_mtim.tv_sec == best.tv_sec &&
+		     status.st_mtim.tv_nsec <= best.tv_nsec))
+			continue;
+		best = status.st_mtim;
+		snprintf(newest, NAME_MAX + 1, "%s", entry->d_name);
+	}
+	if (folder)
+		closedir(folder);
+}
+
+static int refuse_folder(const char *path)
+{
+	const size_t length = strlen(path);
+	char newest[NAME_MAX + 1];
+
+	find_newest(path, newest);
+	if (!*newest)
+		return error_set(-EISDIR, "'%s' is a folder without recordings; give one file",
+				 path);
+	return error_set(-EISDIR, "'%s' is a folder; give one file: the newest is %s%s%s", path,
+			 path, length && path[length - 1] == '/' ? "" : "/", newest);
+}
+
+/* The writer holds a lock until the end of the recording. */
+static bool is_being_written(int fd)
+{
+	if (flock(fd, LOCK_SH | LOCK_NB))
+		return errno == EWOULDBLOCK;
+	flock(fd, LOCK_UN);
+	return false;
+}
+
 int trace_reader_open(const char *path, struct trace_reader **ret_reader)
 {
 	struct trace_reader *reader = new_reader(path);
@@ -311,8 +364,10 @@ int trace_reader_open(const char *path, struct trace_reader **ret_reader)
 	error = reader->file.fd < 0 ? -errno : elf_source_read(reader);
 	if (error) {
 		trace_reader_close(reader);
-		return error_set(error, "read '%s': %s", path, strerror(-error));
+		return error == -EISDIR ? refuse_folder(path)
+					: error_set(error, "read '%s': %s", path, strerror(-error));
 	}
+	reader->damage.is_being_written = is_being_written(reader->file.fd);
 	return open_reader(reader, ret_reader);
 }
 

@@ -39,6 +39,7 @@ struct trace_damage {
 	bool truncated;  /* the file ends inside a message, or without an index */
 	bool index_missing;
 	bool index_rebuilt;
+	bool is_being_written; /* a recorder has the file open, which explains the rest */
 };
 
 /* Errors: -errno; -ENODATA for an empty file; -EPROTO if no part of the file is a trace;

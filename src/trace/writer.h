@@ -164,6 +164,8 @@ struct trace_cut {
 	uint32_t first_segment; /* in: lower segments are left out too; out: the first one */
 	uint32_t last_segment;  /* out */
 	uint64_t bytes;         /* out: size of the new file */
+	bool is_last;           /* in: the recording ends here; otherwise the new file is marked as
+				   a part of a longer one */
 };
 struct trace_cutting;
 

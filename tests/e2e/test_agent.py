@@ -19,6 +19,7 @@ t = duet_test.Suite()
 HAS_OWN_NETWORK = duet_test.leave_network()
 PER_STEP = 3  # launches of a step of tests/programs/harm
 LIMIT = 60
+STARTED = "duet agent: recording into '{}', at most 1.0 GiB\n"
 
 
 def guest():
@@ -110,7 +111,7 @@ with t.case("segments by time: every launch is in one file, with a sequence that
         time.sleep(0.7)
     result = agent.stop()
     t.equal(result.status, 0, f"status ({text(result.stderr)})")
-    t.equal(text(result.stderr), "", "nothing is said")
+    t.equal(text(result.stderr), STARTED.format(agent.spool), "one line is said")
     found = agent.launches()
     t.equal({pid: found.get(pid) for pid in steps}, {pid: count * PER_STEP for pid, count in steps.items()}, "launches")
     sequences = [int(name.split("-")[-2]) for name in spool_files(agent.spool)]
@@ -168,7 +169,7 @@ with t.case("filters by command and user"):
     pid = work(5)
     other = Running([program("counts"), "--quiet"], env=guest())
     t.equal(other.finish(LIMIT).status, 0, "status of the refused program")
-    t.true(agent.status()["recorder"]["refused"] >= 1, "a refusal is counted")
+    t.equal(agent.status()["recorder"]["refused"], 1, "one process was refused")
     agent.write('exclude { command: "har*" }')
     recorder = agent.status()["recorder"]["pid"]
     agent.running.kill(signal.SIGHUP)
@@ -354,11 +355,27 @@ with t.case("wrong use and mistakes in the configuration"):
     agent.write(rest="system { disk: 'no-such-disk' }")
     result = run([DUET, "agent", "-c", agent.config, "--check"])
     t.equal((result.status, "no disk 'no-such-disk'; there are:" in text(result.stderr)), (2, True), text(result.stderr))
-    agent.write('user: "no-such-user-of-duet"')
-    result = run([DUET, "agent", "-c", agent.config])
-    t.equal(result.status, 1, "status with an unknown user")
-    t.true("no such user" in text(result.stderr), text(result.stderr))
-    for arguments in (["stat"], ["status", "more"], ["--json"], ["status", "--check"]):
+    for fields, message in (('user: "no-such-user-of-duet"', "no such user"),
+                            ('sample: "2h"', "'agent.sample' must be at most 'agent.sample_interval'"),
+                            ('sample_interval: "10s" sample: "30s"', "'agent.sample' must be at most 'agent.sample_interval'"),
+                            ('max_disk: "32M" segment_size: "64M"', "'agent.segment_size' must be at most 'agent.max_disk'")):
+        agent.write(fields)
+        for arguments in (["--check"], []):
+            result = run([DUET, "agent", "-c", agent.config, *arguments])
+            t.equal((result.status, f"{agent.config}:2:" in text(result.stderr), message in text(result.stderr)), (2, True, True),
+                    f"{fields}: {text(result.stderr)}")
+    for folder, kind in (("/etc/passwd", "is a file"), ("/etc/passwd/spool", "is below a file")):
+        with open(agent.config, "w", encoding="utf-8") as file:
+            file.write(f'agent {{ spool: "{folder}" }}\n')
+        result = run([DUET, "agent", "-c", agent.config, "--check"])
+        t.equal((result.status, f"'agent.spool' must be a folder, and '{folder}' {kind}" in text(result.stderr)), (2, True),
+                text(result.stderr))
+    fifo = t.path("fifo")
+    os.mkfifo(fifo)
+    result = run([DUET, "agent", "-c", fifo, "--check"], timeout=20)
+    t.equal((result.status, "is a FIFO" in text(result.stderr)), (2, True), text(result.stderr))
+    for arguments in (["stat"], ["status", "more"], ["--json"], ["status", "--check"], ["files", "--json"], ["status", "--since", "1m"],
+                      ["--spool", "x"]):
         t.equal(run([DUET, "agent", *arguments]).status, 2, f"status of {arguments}")
     agent.write()
     result = run([DUET, "agent", "status", "-c", agent.config])
@@ -375,7 +392,7 @@ with t.case("the ring's file does not grow without an end: the recorder is repla
                         row["recorder"]["pid"] != recorder)
     t.equal((status["recorder"]["restarts"], status["spool"]["killed"]), (0, 0), "it ended in order")
     result = agent.stop()
-    t.equal(text(result.stderr), "", "nothing is said")
+    t.equal(text(result.stderr), STARTED.format(agent.spool), "one line is said")
     found = agent.launches().get(pid, 0)
     t.true(150 * PER_STEP <= found <= 300 * PER_STEP, f"launches but those of some 100 ms: {found}")
 
@@ -395,15 +412,99 @@ with t.case("counters of processes that the file names, of the whole machine"):
     pids = {row["pid"] for _, _, document in rows for row in document["processes"] if row["name"] == name}
     t.equal(pids, {process.pid}, "processes")
 
+with t.case("a file with mistakes does not hide a running agent, and its recordings are listed"):
+    t.wanted()
+    guest()
+    agent = Agent("mistake", 'segment_time: "1s"').start()
+    agent.wait(lambda row: row["spool"]["written"] >= 2)
+    agent.write('max_disc: "1G"')
+    result = run([DUET, "agent", "status", "-c", agent.config])
+    t.equal(result.status, 0, text(result.stderr))
+    t.true("did you mean 'max_disk'?" in text(result.stderr), f"the mistake is printed: {text(result.stderr)}")
+    t.true("agent      running" in text(result.stdout) and "read again" not in text(result.stdout), text(result.stdout))
+    result = run([DUET, "agent", "files", "-c", agent.config])
+    lines = text(result.stdout).splitlines()
+    t.true(len(lines) >= 2 and all(agent.spool in line and " s " in line or " ms " in line for line in lines), text(result.stdout))
+    t.equal(run([DUET, "agent", "files", "--spool", agent.spool, "--since", "1h"]).stdout.splitlines()[:2],
+            [line.encode() for line in lines[:2]], "--since")
+    os.utime(os.path.join(agent.spool, spool_files(agent.spool)[0]), (1, 1))
+    first = spool_files(agent.spool)[0]
+    t.true(first not in text(run([DUET, "agent", "files", "--spool", agent.spool, "--since", "1h"]).stdout), "an old file is left out")
+    result = run([DUET, "report", os.path.join(agent.spool, "current.duet")])
+    t.true("is still being written; duet top" in text(result.stdout) and "damaged" not in text(result.stdout), text(result.stdout))
+    agent.running.kill(signal.SIGHUP)
+    agent.wait(lambda row: row["recorder"]["reloads_refused"] == 1)
+    result = run([DUET, "agent", "status", "--runtime", agent.folder + "/run"])
+    t.true("; refused once because of mistakes" in text(result.stdout), text(result.stdout))
+    with open(agent.config, "w", encoding="utf-8") as file:
+        file.write('agent { max_disc: "1G" }')
+    result = run([DUET, "agent", "status", "-c", agent.config])
+    t.equal((result.status, "no agent runs" in text(result.stderr), "--runtime DIR" in text(result.stderr)), (1, False, True),
+            text(result.stderr))
+    agent.stop()
+    result = run([DUET, "report", agent.spool])
+    t.equal((result.status, f"is a folder; give one file: the newest is {agent.spool}/" in text(result.stderr)), (1, True), text(result.stderr))
+
+with t.case("programs are counted once, also after a reload; filters by arguments; segments are no alarms"):
+    t.wanted()
+    guest()
+    agent = Agent("once", 'segment_time: "2s" exclude { arguments: "*work 7" }').start()
+    running = Running([program("harm"), "renew", "9"], env=guest())
+    refused = [Running([program("harm"), "work", "7"], env=guest()) for _ in range(2)]
+    agent.wait(lambda row: row["recorder"]["processes"] == 1)
+    for number in range(2):
+        recorder = agent.status()["recorder"]["pid"]
+        agent.running.kill(signal.SIGHUP)
+        agent.wait(lambda row, recorder=recorder: row["recorder"]["ready"] and row["recorder"]["pid"] != recorder)
+        time.sleep(1.5)  # the program is attached again
+    t.equal([one.finish(LIMIT).status for one in (running, *refused)], [0, 0, 0], "the programs")
+    status = agent.status()["recorder"]
+    t.equal((status["processes"], status["refused"]), (1, 2), "processes")
+    result = run([DUET, "agent", "status", "--runtime", agent.folder + "/run"])
+    t.true("recorded   1 process," in text(result.stdout) and "; 2 processes refused by filters" in text(result.stdout), text(result.stdout))
+    t.true("; read again twice" in text(result.stdout), text(result.stdout))
+    agent.stop()
+    t.true(all(one.pid not in agent.launches() for one in refused), "the excluded programs are not recorded")
+    for number, name in enumerate(spool_files(agent.spool), 1):
+        result = run([DUET, "report", os.path.join(agent.spool, name)])
+        first = text(result.stdout).splitlines()[0]
+        t.true(first.startswith(f"segment {number} of the agent on "), first)
+        t.true("in flight at exit" not in text(result.stdout) and "INCOMPLETE" not in text(result.stdout), text(result.stdout))
+
+with t.case("a receiver that is down is in the status"):
+    t.wanted()
+    guest()
+    subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+    agent = Agent("down", "", 'collect: ["opencl"] prometheus { listen: "127.0.0.1:0" } '
+                  'otlp { endpoint: "http://me:secret@127.0.0.1:1" interval_s: 1 profiles: false }').start()
+    status = agent.wait(lambda row: row["endpoints"]["receivers"] and row["endpoints"]["receivers"][0]["failing"])
+    row = status["endpoints"]["receivers"][0]
+    t.equal((row["name"], row["url"], row["sent"]), ("otlp_metrics", "127.0.0.1:1", 0), f"{row}")
+    t.true("connect" in row["last_error"], f"{row}")
+    t.true(status["endpoints"]["listen"].startswith("127.0.0.1:") and not status["endpoints"]["listen"].endswith(":0"), f"{status['endpoints']}")
+    page = text(run([DUET, "agent", "status", "--runtime", agent.folder + "/run"]).stdout)
+    t.true("otlp_metrics to 127.0.0.1:1: 0 sent, 0 dropped" in page and "; fails, last " in page, page)
+    t.true(f"/metrics and /healthz at {status['endpoints']['listen']}" in page, page)
+    t.true("otlp_metrics: push to 127.0.0.1:1/v1/metrics failed" in page.split("last errors")[1], page)
+    result = agent.stop()
+    t.true("; metrics at 127.0.0.1:0, OTLP to 127.0.0.1:1\n" in text(result.stderr), text(result.stderr))
+    t.true("secret" not in text(result.stderr) + page, "the password is nowhere")
+
 with t.case("two agents cannot share a spool"):
     t.wanted()
     guest()
     agent = Agent("shared").start()
+    second = Running([DUET, "agent", "-c", agent.config])
+    time.sleep(2)
+    second.kill(signal.SIGKILL)
+    said = text(second.finish(LIMIT).stderr)
+    t.equal(said, f"duet agent: waiting for the agent with pid {agent.running.pid} to end\n", "said at once")
     other = Agent("other")
     other.spool = agent.spool
     other.write()
     result = run([DUET, "agent", "-c", other.config])
     t.equal(result.status, 1, "status of the second")
+    t.true(f"waiting for the recorder with pid {agent.status()['recorder']['pid']} to end" in text(result.stderr), text(result.stderr))
     t.true("another agent uses it" in text(result.stderr), text(result.stderr))
     t.equal(agent.stop().status, 0, "status of the first")
 

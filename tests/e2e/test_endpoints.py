@@ -309,6 +309,43 @@ with t.case("a client that sends its request slowly is cut off, and others are s
         endpoints.process.terminate()
         endpoints.finish()
 
+with t.case("idle clients and half of a request give way: others are served at once"):
+    with Endpoints("idle", "/nonexistent", 'prometheus { listen: "127.0.0.1:0" }', 0, 0, ["stay"]) as endpoints:
+        waits = []
+        for clients, part in ((30, b""), (130, b""), (400, b""), (400, b"GET /metrics HTTP/1.1\r\nHost: x\r\nX-Slow: ")):
+            with contextlib.ExitStack() as stack:
+                for number in range(clients):
+                    client = stack.enter_context(socket.create_connection(("127.0.0.1", endpoints.port)))
+                    with contextlib.suppress(ConnectionError):  # the oldest are cut off meanwhile
+                        client.sendall(part)
+                    if number % 20 == 19 or number == clients - 1:
+                        begin = time.monotonic()
+                        t.true("behind_seconds" in endpoints.get("/healthz")[1], f"/healthz beside {number + 1} clients")
+                        t.true("duet_build_info" in endpoints.get()[1], f"/metrics beside {number + 1} clients")
+                        waits.append(time.monotonic() - begin)
+        page = endpoints.get()[1]
+        t.true("duet_process_launches" in page, "families of processes")
+        t.true("duet_process_cpu_seconds" not in page and "duet_process_blocked" not in page, "no processor time without the collector cpu")
+        t.true(max(waits) < 2 * duet_test.PATIENCE, f"the longest wait: {max(waits):.3f} s")
+        endpoints.process.terminate()
+        t.equal(endpoints.finish(), 0, "status")
+
+with t.case("profiles that take too long to make have a reason of their own"):
+    with contextlib.closing(receiver.Receiver()) as plain, recording("too_slow", 300) as (path, begin_ns, recorder):
+        config = f'prometheus {{ listen: "127.0.0.1:0" }} pprof {{ url: "{plain.url}/p" receiver: plain interval_s: 1 }}'
+        os.environ["ENDPOINTS_PROFILE_NS"] = "1"
+        with Endpoints("too_slow", path, config, begin_ns, recorder.pid, ["stay"]) as endpoints:
+            del os.environ["ENDPOINTS_PROFILE_NS"]
+
+            def pushes():
+                return {dict(key)["result"]: int(value) for key, value in samples_of(endpoints.get()[1])["duet_pushes_total"].items()}
+            t.true(wait_for(lambda: pushes()["dropped_slow"] >= 2), f"drops: {pushes()}")
+            t.equal(pushes()["dropped_full"], 0, "the queue was never full")
+            endpoints.process.terminate()
+            endpoints.finish()
+            slow = [line for line in endpoints.messages if "pprof: making a profile took longer than" in line]
+            t.true(slow, f"a message: {endpoints.messages}")  # one more after each profile that was ready in time
+
 with t.case("promtool finds no fault in the names"):
     if not shutil.which("promtool"):
         raise duet_test.Skip("no promtool (package prometheus)")

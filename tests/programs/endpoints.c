@@ -5,7 +5,8 @@
  *	endpoints CONFIG RECORDING [RECORDER-PID [BEGIN-NS [stay]]]
  *
  * Prints "port N" and its messages. Ends with the recording, unless it shall stay, or after
- *SIGTERM. ENDPOINTS_CLOCK names a file with the number of ns that CLOCK_REALTIME is set forwards.
+ * SIGTERM. ENDPOINTS_PROFILE_NS is the time limit of making a profile. ENDPOINTS_CLOCK names a file
+ *with the number of ns that CLOCK_REALTIME is set forwards.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -93,9 +94,12 @@ int main(int argc, char **argv)
 					.read_spool = read_spool,
 					.on_listen = print_port,
 					.on_message = print_message};
+	const char *profile_ns = getenv("ENDPOINTS_PROFILE_NS");
 	struct endpoints_options options;
 	int error;
 
+	if (profile_ns)
+		hooks.profile_ns = strtoull(profile_ns, NULL, 10);
 	if (argc < 3)
 		return 2;
 	if (argc > 3)

@@ -219,6 +219,8 @@ static void read_own(struct endpoints *endpoints, uint64_t spent_ns)
 	own->behind_ns = behind_ns(endpoints);
 	streams_read(endpoints->streams, own);
 	pthread_mutex_unlock(&endpoints->lock);
+	if (hooks->on_streams)
+		hooks->on_streams(hooks->context, own->streams, own->streams_count);
 }
 
 static void count_due(struct endpoints *endpoints)

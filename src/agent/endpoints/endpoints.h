@@ -21,6 +21,7 @@ struct endpoints_hooks {
 	uint64_t lag_ns;
 	uint64_t drain_ns;       /* time for the last pushes; 0: 5 s */
 	uint64_t profile_memory; /* limit of the process that makes a profile; 0: 256 MiB */
+	uint64_t profile_ns;     /* time limit of that process; 0: 20 s */
 	pid_t recorder_pid;      /* its cost is shown; 0: not known */
 	bool ends_with_file;     /* return when the recording has ended */
 	/* Instead of recorder_pid, of a recorder that may be replaced; 0: none runs now. */
@@ -30,6 +31,8 @@ struct endpoints_hooks {
 	bool (*read_spool)(void *context, struct endpoints_spool *ret_spool);
 	/* Called about once per second, for a watch over the process. NULL: not called. */
 	void (*on_round)(void *context, uint64_t now_ns);
+	/* Called about once per second with the state of the pushes. */
+	void (*on_streams)(void *context, const struct own_stream *streams, size_t count);
 	void (*on_listen)(void *context, uint16_t port);
 	void (*on_message)(void *context, const char *text);
 	void *context;

@@ -187,6 +187,8 @@ static const struct {
 	{"dropped_full", offsetof(struct push_counts, dropped_full)},
 	{"dropped_old", offsetof(struct push_counts, dropped_old)},
 	{"dropped_refused", offsetof(struct push_counts, dropped_refused)},
+	{"dropped_slow", offsetof(struct push_counts, dropped_slow)},
+	{"dropped_failed", offsetof(struct push_counts, dropped_failed)},
 };
 
 static const struct metric_family results_family = COUNT(

@@ -12,6 +12,7 @@
 #include "agent/endpoints/families.h"
 #include "agent/endpoints/real_clock.h"
 #include "net/push_queue.h"
+#include "net/pusher.h"
 
 /* State of the agent's spool folder. */
 struct endpoints_spool {
@@ -33,7 +34,10 @@ struct own_process {
 
 struct own_stream {
 	const char *name;
-	bool is_on;
+	const char *url; /* borrowed; as configured */
+	bool is_on, is_failing;
+	uint64_t problem_ns; /* CLOCK_MONOTONIC of the last problem; 0: there was none */
+	char problem[PUSHER_PROBLEM];
 	struct push_counts counts;
 };
 

@@ -51,6 +51,7 @@ struct stream {
 	/* Profiles: the time after the last one; the one that a child makes at present. */
 	uint64_t from_ns;
 	struct forked *forked; /* NULL: none */
+	bool is_skipping;      /* the last profile could not be made, and a message said so */
 	struct profile_job {
 		struct live_follow *follow;
 		const struct exporter *exporter;
@@ -156,6 +157,18 @@ void streams_free(struct streams *streams)
 	free(streams);
 }
 
+static void read_stream(const struct stream *stream, struct own_stream *row)
+{
+	struct pusher_state state;
+
+	pusher_read_state(stream->pusher, &state);
+	row->is_on = state.is_on;
+	row->is_failing = state.is_failing;
+	row->problem_ns = state.problem_ns;
+	snprintf(row->problem, sizeof(row->problem), "%s", state.problem);
+	row->counts = state.counts;
+}
+
 void streams_read(struct streams *streams, struct own *own)
 {
 	own->streams_count = 0;
@@ -165,8 +178,9 @@ void streams_read(struct streams *streams, struct own *own)
 		if (!streams->all[i].pusher)
 			continue;
 		row->name = stream_kind_name((enum stream_kind)i);
-		row->is_on = pusher_is_on(streams->all[i].pusher);
-		pusher_read_counts(streams->all[i].pusher, &row->counts);
+		row->url = i == STREAM_PPROF ? streams->options->pprof.url
+					     : streams->options->otlp.url;
+		read_stream(&streams->all[i], row);
 		own->streams_count++;
 	}
 }
@@ -250,17 +264,50 @@ static void push_pprof(const struct streams *streams, const struct profile_job *
 		    bytes, size);
 }
 
+static uint64_t profile_limit_ns(const struct streams *streams)
+{
+	return streams->hooks->profile_ns ? streams->hooks->profile_ns : PROFILE_NS;
+}
+
+/* A profile that could not be made. The first one of a series is logged. */
+static void skip_profile(struct streams *streams, enum stream_kind kind, int error)
+{
+	struct stream *stream = &streams->all[kind];
+	const bool is_slow = error == -ETIMEDOUT;
+	char problem[200], text[400];
+
+	if (is_slow)
+		snprintf(problem, sizeof(problem), "making a profile took longer than %u s",
+			 (unsigned)(profile_limit_ns(streams) / NS_PER_S));
+	else
+		snprintf(problem, sizeof(problem), "a profile could not be made: %s",
+			 error == -ECHILD ? "its process ended early, perhaps at its limit of "
+					    "memory"
+					  : strerror(-error));
+	pusher_skip(stream->pusher, is_slow, problem);
+	if (stream->is_skipping || !streams->hooks->on_message)
+		return;
+	stream->is_skipping = true;
+	snprintf(text, sizeof(text), "%s: %s; the profile of %.0f s is dropped%s",
+		 stream_kind_name(kind), problem,
+		 (double)(stream->job.until_ns - stream->job.from_ns) / NS_PER_S,
+		 is_slow ? ". Leave duet more of a processor, or push shorter profiles (interval_s)"
+			 : "");
+	streams->hooks->on_message(streams->hooks->context, text);
+}
+
 static void start_profile(struct streams *streams, enum stream_kind kind,
 			  struct live_follow *follow, uint64_t until_ns, uint64_t now_ns)
 {
 	struct stream *stream = &streams->all[kind];
 	const struct forked_options forked = {.make = make_profile,
 					      .context = &stream->job,
-					      .time_limit_ns = PROFILE_NS,
+					      .time_limit_ns = profile_limit_ns(streams),
 					      .max_bytes = MAX_BYTES,
 					      .max_memory = streams->hooks->profile_memory
 								    ? streams->hooks->profile_memory
 								    : PROFILE_MAX_MEMORY};
+	int error;
 
 	stream->job = (struct profile_job){
 		.follow = follow,
@@ -270,12 +317,12 @@ static void start_profile(struct streams *streams, enum stream_kind kind,
 				  until_ns > PROFILE_MAX_NS ? until_ns - PROFILE_MAX_NS : 0),
 		.until_ns = until_ns};
 	stream->from_ns = until_ns;
-	if (forked_start(&forked, now_ns, &stream->forked))
-		pusher_send(stream->pusher, NULL, NULL, 0);
+	error = forked_start(&forked, now_ns, &stream->forked);
+	if (error)
+		skip_profile(streams, kind, error);
 }
 
-/* A profile that could not be made is sent as NULL, which is counted as a drop. A time without data
- * has no profile. */
+/* A profile that could not be made is counted as a drop. A time without data has no profile. */
 static void take_profile(struct streams *streams, enum stream_kind kind, uint64_t now_ns)
 {
 	struct stream *stream = &streams->all[kind];
@@ -289,6 +336,11 @@ static void take_profile(struct streams *streams, enum stream_kind kind, uint64_
 	stream->forked = NULL;
 	if (error == -ENODATA)
 		return;
+	if (error) {
+		skip_profile(streams, kind, error);
+		return;
+	}
+	stream->is_skipping = false;
 	if (kind == STREAM_OTLP_PROFILES)
 		push_otlp_profile(streams, bytes, size);
 	else

@@ -184,6 +184,7 @@ static int add_process(const struct interval *interval, const struct live_proces
 	if (process->has_times) {
 		row->values[PROCESS_ON_CPU] += process->on_cpu_ns;
 		row->values[PROCESS_BLOCKED] += process->blocked_ns;
+		interval->totals->has_cpu_times = true;
 	}
 	return 0;
 }

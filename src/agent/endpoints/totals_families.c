@@ -186,6 +186,13 @@ const char *metric_label_attribute(const char *name)
 
 /* ---- points ---- */
 
+/* A value that is not recorded is absent, not 0. */
+static bool is_recorded(const struct totals *totals, const struct row_family *family)
+{
+	return totals->has_cpu_times || family->table != TOTALS_PROCESSES ||
+	       (family->value != PROCESS_ON_CPU && family->value != PROCESS_BLOCKED);
+}
+
 static void visit_rows(const struct totals *totals, const struct row_family *row_family,
 		       const struct metric_visitor *visitor)
 {
@@ -254,7 +261,7 @@ static void visit_forgotten_of(const struct totals *totals, bool is_ns,
 		struct metric_point point = {.value = table->forgotten[of->value],
 					     .born_ns = totals->options.start_real_ns};
 
-		if (!table->can_forget || of->family.is_ns != is_ns)
+		if (!table->can_forget || of->family.is_ns != is_ns || !is_recorded(totals, of))
 			continue;
 		add_label(&point, "metric", of->family.name);
 		visitor->on_point(visitor->context, family, &point);
@@ -313,7 +320,8 @@ void totals_visit(const struct totals *totals, const struct metric_visitor *visi
 {
 	visit_recording(totals, visitor);
 	for (size_t i = 0; i < ARRAY_COUNT(row_families); i++)
-		visit_rows(totals, &row_families[i], visitor);
+		if (is_recorded(totals, &row_families[i]))
+			visit_rows(totals, &row_families[i], visitor);
 	visit_idle(totals, visitor);
 	visit_present(totals, visitor);
 	visit_forgotten(totals, visitor);

@@ -49,6 +49,7 @@ struct totals {
 	struct gauges gauges;
 	uint64_t lost[EVENT_KIND_COUNT]; /* rows; kind EVENT_PADDING: all other kinds */
 	uint64_t unknown_losses;
+	bool has_cpu_times; /* a process had times on and off its processors */
 	uint64_t states[TOTALS_STATE_COUNT];
 	uint64_t real_ns;
 };

@@ -289,12 +289,15 @@ static bool close_ledger(struct commands *commands)
 {
 	const struct join *join = &commands->join;
 	struct analysis_ledger *ledger = &commands->ledger;
+	struct model_part part;
 	bool is_certain;
 
 	for (uint32_t i = 0; i < join->correlate.count; i++)
 		ledger->passed += join_is_passed(join, i);
 	is_certain = ledger->passed && unexecuted_is_certain(commands->model, ledger);
 	ledger_close(ledger, is_certain);
+	if (model_find_part(commands->model, &part))
+		ledger_close_part(ledger);
 	return is_certain;
 }
 

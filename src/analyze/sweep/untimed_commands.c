@@ -341,8 +341,11 @@ int sweep_replace_open(struct sweep *sweep, uint32_t place, uint64_t enter)
 static void note_longest(struct sweep *sweep, const struct open_command *command)
 {
 	struct analysis_in_flight *longest = &sweep->analysis->longest_in_flight;
+	const struct event_process *process =
+		model_entity(sweep->analysis->model, EVENT_PROCESS, command->process);
 	uint32_t id;
 
+	longest->ended += process && process->end_ns;
 	if (longest->name && longest->enter <= command->enter)
 		return;
 	longest->name = sweep_launch_name(sweep, command, command->type, &id);

@@ -47,6 +47,10 @@ static void add_commands(struct incomplete *incomplete, uint64_t count, const ch
 static void add_damage(struct incomplete *incomplete, const struct trace_damage *damage,
 		       uint64_t lost, bool is_more, bool ends_early)
 {
+	if (damage->is_being_written) {
+		append_note(incomplete, "the file is still being written");
+		return;
+	}
 	if (is_more && !lost)
 		append_note(incomplete, "an unknown number of rows lost");
 	else if (is_more)
@@ -70,6 +74,7 @@ struct incomplete incomplete_analysis(const struct analysis *analysis)
 	const struct analysis_ledger *ledger = &analysis->ledger;
 	const uint64_t samples = ledger->contradictions - analysis->checks.inexact;
 	struct incomplete incomplete = {""};
+	struct model_part part;
 	bool is_more = false;
 	uint64_t lost = 0;
 
@@ -85,7 +90,7 @@ struct incomplete incomplete_analysis(const struct analysis *analysis)
 	if (analysis->checks.inexact)
 		append_note(&incomplete, "%" PRIu64 " %s not add up", analysis->checks.inexact,
 			    format_noun(analysis->checks.inexact, "account does", "accounts do"));
-	if (ledger->in_flight_at_exit)
+	if (ledger->in_flight_at_exit && !model_find_part(analysis->model, &part))
 		add_commands(&incomplete, ledger->in_flight_at_exit,
 			     model_imported_from(analysis->model)
 				     ? "without times in the imported file"

@@ -38,20 +38,36 @@ static uint64_t uptime_ns(const struct agent_status *status)
 
 /* ---- errors ---------------------------------------------------------------------------------- */
 
-/* The newest error first, of both lists. */
-static const struct agent_error *next_error(const struct agent_status *status, uint64_t *first,
-					    uint64_t *second)
+enum { ERROR_LISTS = 3 };
+
+/* Errors that are not printed yet. */
+struct error_cursor {
+	const struct agent_errors *lists[ERROR_LISTS];
+	uint64_t left[ERROR_LISTS];
+};
+
+static struct error_cursor begin_errors(const struct agent_status *status)
 {
-	const struct agent_errors *lists[2] = {&status->errors, &status->recorder_errors};
-	uint64_t *left[2] = {first, second};
+	struct error_cursor cursor = {
+		.lists = {&status->errors, &status->recorder_errors, &status->metrics_errors}};
+
+	for (int i = 0; i < ERROR_LISTS; i++)
+		cursor.left[i] = cursor.lists[i]->count;
+	return cursor;
+}
+
+/* The newest error of all lists. */
+static const struct agent_error *next_error(struct error_cursor *cursor)
+{
 	const struct agent_error *newest = NULL;
 	int list = 0;
 
-	for (int i = 0; i < 2; i++) {
-		const struct agent_error *error =
-			*left[i] && lists[i]->count - *left[i] < AGENT_ERRORS
-				? &lists[i]->all[(*left[i] - 1) % AGENT_ERRORS]
-				: NULL;
+	for (int i = 0; i < ERROR_LISTS; i++) {
+		const struct agent_errors *errors = cursor->lists[i];
+		const uint64_t left = cursor->left[i];
+		const struct agent_error *error = left && errors->count - left < AGENT_ERRORS
+							  ? &errors->all[(left - 1) % AGENT_ERRORS]
+							  : NULL;
 
 		if (error && (!newest || error->boot_ns > newest->boot_ns)) {
 			newest = error;
@@ -59,30 +75,27 @@ static const struct agent_error *next_error(const struct agent_status *status, u
 		}
 	}
 	if (newest)
-		(*left[list])--;
+		cursor->left[list]--;
 	return newest;
 }
 
 static void print_errors(const struct agent_status *status)
 {
-	uint64_t first = status->errors.count, second = status->recorder_errors.count;
+	struct error_cursor cursor = begin_errors(status);
 	const struct agent_error *error;
 
-	if (!first && !second)
-		return;
-	printf("\nlast errors\n");
-	for (int i = 0; i < AGENT_ERRORS && (error = next_error(status, &first, &second)); i++)
-		printf("  %s ago: %s\n", format_duration(age_ns(error->boot_ns)).text,
-		       format_text(error->text).text);
+	for (int i = 0; i < AGENT_ERRORS && (error = next_error(&cursor)); i++)
+		printf("%s  %s ago: %s\n", i ? "" : "\nlast errors\n",
+		       format_duration(age_ns(error->boot_ns)).text, format_text(error->text).text);
 }
 
 static void write_errors(const struct agent_status *status, struct json_writer *json)
 {
-	uint64_t first = status->errors.count, second = status->recorder_errors.count;
+	struct error_cursor cursor = begin_errors(status);
 	const struct agent_error *error;
 
 	json_pair_array(json, "errors");
-	for (int i = 0; i < AGENT_ERRORS && (error = next_error(status, &first, &second)); i++) {
+	for (int i = 0; i < AGENT_ERRORS && (error = next_error(&cursor)); i++) {
 		json_object_begin(json);
 		json_pair_u64(json, "age_ns", age_ns(error->boot_ns));
 		json_pair_text(json, "text", error->text);
@@ -92,6 +105,30 @@ static void write_errors(const struct agent_status *status, struct json_writer *
 }
 
 /* ---- text ------------------------------------------------------------------------------------ */
+
+/* "once", "twice", "3 times" */
+static struct shown times(uint64_t count)
+{
+	struct shown shown;
+
+	if (count == 1 || count == 2)
+		return format_text(count == 1 ? "once" : "twice");
+	snprintf(shown.text, sizeof(shown.text), "%" PRIu64 " times", count);
+	return shown;
+}
+
+static void print_killed(const struct agent_spool_state *spool)
+{
+	if (!spool->killed)
+		return;
+	printf("  The recorder was killed %s; %s are missing; ", times(spool->killed).text,
+	       format_duration(spool->killed_ns).text);
+	if (spool->salvaged >= spool->killed)
+		printf("the rest was saved.\n");
+	else
+		printf("the rest was saved %s.\n",
+		       spool->salvaged ? times(spool->salvaged).text : "never");
+}
 
 static void print_spool(const struct agent_status *status)
 {
@@ -111,10 +148,35 @@ static void print_spool(const struct agent_status *status)
 		printf(", %" PRIu64 " of them because the disk was full", spool->dropped_full);
 	printf("\n  skipped  %" PRIu64 " files, %s of recorded time\n", spool->skipped,
 	       format_duration(spool->skipped_ns).text);
-	printf("  killed   %" PRIu64 " recorders, %s without a recorder, %" PRIu64 " rings saved\n",
-	       spool->killed, format_duration(spool->killed_ns).text, spool->salvaged);
+	print_killed(spool);
 	if (spool->rows_lost)
 		printf("  lost     %" PRIu64 " rows that could not be written\n", spool->rows_lost);
+}
+
+/* Restarts and the like of a process of the agent, by reason. */
+struct agent_event {
+	uint64_t count;
+	const char *text; /* with %s for "once"; NULL: the end of a list */
+};
+
+__attribute__((format_arg(1))) static const char *event_format(const char *text)
+{
+	return text;
+}
+
+static void print_events(const char *name, const struct agent_event *events)
+{
+	bool has_any = false;
+
+	printf("%-10s ", name);
+	for (; events->text; events++) {
+		if (!events->count)
+			continue;
+		printf("%s", has_any ? "; " : "");
+		printf(event_format(events->text), times(events->count).text);
+		has_any = true;
+	}
+	printf("%s\n", has_any ? "" : "never restarted or replaced");
 }
 
 static void print_recorded(const struct agent_status *status)
@@ -124,22 +186,55 @@ static void print_recorded(const struct agent_status *status)
 	printf("\nrecorded   %" PRIu64 " %s, %" PRIu64 " rows", counts->processes,
 	       format_noun(counts->processes, "process", "processes"), counts->rows);
 	if (counts->refused)
-		printf("; %" PRIu64 " requests of programs refused by filters or sampling",
-		       counts->refused);
+		printf("; %" PRIu64 " %s refused by filters or sampling", counts->refused,
+		       format_noun(counts->refused, "process", "processes"));
 	if (counts->refused_full)
-		printf(", %" PRIu64 " of them because the sampling has too many processes",
-		       counts->refused_full);
-	printf("\nrecorder   %" PRIu64 " restarts, %" PRIu64 " replaced for memory, %" PRIu64
-	       " for the size of its file, %" PRIu64 " reloads, %" PRIu64 " reloads refused\n",
-	       status->recorder_restarts, status->recorder_recycles, status->recorder_turns,
-	       status->reloads, status->reloads_refused);
-	if (status->recorder_hangs)
-		printf("  killed   %" PRIu64 " times because it did not answer\n",
-		       status->recorder_hangs);
-	if (status->metrics_pid || status->metrics_restarts)
-		printf("endpoints  %" PRIu64 " restarts, %" PRIu64 " replaced for memory, %" PRIu64
-		       " killed because they did not answer\n",
-		       status->metrics_restarts, status->metrics_recycles, status->metrics_hangs);
+		printf("; the sampling had too many processes %s",
+		       times(counts->refused_full).text);
+	putchar('\n');
+	print_events(
+		"recorder",
+		(const struct agent_event[]){
+			{status->recorder_restarts, "restarted %s after its end"},
+			{status->recorder_hangs, "killed %s because it did not answer"},
+			{status->recorder_recycles, "replaced %s because of its memory"},
+			{status->recorder_turns, "replaced %s because of the size of its file"},
+			{0, NULL}});
+}
+
+/* ---- endpoints ---- */
+
+static void print_receiver(const struct agent_receiver *receiver)
+{
+	printf("  %s to %s: %" PRIu64 " sent, %" PRIu64 " dropped, %" PRIu64 " waiting",
+	       format_text(receiver->name).text, format_text(receiver->url).text, receiver->sent,
+	       receiver->dropped, receiver->waiting);
+	if (!receiver->is_on)
+		printf("; switched off, because the receiver does not take these data");
+	if (receiver->error_boot_ns)
+		printf("; %s %s ago: %s", receiver->is_failing ? "fails, last" : "last error",
+		       format_duration(age_ns(receiver->error_boot_ns)).text,
+		       format_text(receiver->error).text);
+	putchar('\n');
+}
+
+static void print_endpoints(const struct agent_status *status)
+{
+	const struct agent_endpoints *endpoints = &status->endpoints;
+
+	if (!status->metrics_pid && !status->metrics_restarts && !endpoints->count &&
+	    !endpoints->listen[0])
+		return;
+	print_events("endpoints",
+		     (const struct agent_event[]){
+			     {status->metrics_restarts, "restarted %s after their end"},
+			     {status->metrics_hangs, "killed %s because they did not answer"},
+			     {status->metrics_recycles, "replaced %s because of their memory"},
+			     {0, NULL}});
+	if (endpoints->listen[0])
+		printf("  /metrics and /healthz at %s\n", format_text(endpoints->listen).text);
+	for (uint32_t i = 0; i < endpoints->count; i++)
+		print_receiver(&endpoints->all[i]);
 }
 
 void agent_print_text(const struct agent_status *status, bool is_running)
@@ -147,14 +242,19 @@ void agent_print_text(const struct agent_status *status, bool is_running)
 	printf("agent      %s, duet %s, pid %d, %s %s\n", is_running ? "running" : "not running",
 	       format_text(status->duet_version).text, status->pid,
 	       is_running ? "up for" : "ran for", format_duration(uptime_ns(status)).text);
-	printf("config     %s\n",
-	       status->config[0] ? format_text(status->config).text : "defaults");
+	printf("config     %s", status->config[0] ? format_text(status->config).text : "defaults");
+	if (status->reloads)
+		printf("; read again %s", times(status->reloads).text);
+	if (status->reloads_refused)
+		printf("; refused %s because of mistakes", times(status->reloads_refused).text);
+	putchar('\n');
 	printf("cost       %.2f %% of a core (%.2f %% in the last minute), %s of memory (max %s)\n",
 	       percent(status->cpu_ns, uptime_ns(status)),
 	       percent(status->recent_cpu_ns, status->recent_ns),
 	       format_size((double)status->resident_bytes).text,
 	       format_size((double)status->max_resident_bytes).text);
 	print_recorded(status);
+	print_endpoints(status);
 	print_spool(status);
 	print_errors(status);
 }
@@ -218,6 +318,23 @@ static void write_recorder(const struct agent_status *status, struct json_writer
 	json_object_end(json);
 }
 
+static void write_receiver(const struct agent_receiver *receiver, struct json_writer *json)
+{
+	json_object_begin(json);
+	json_pair_text(json, "name", receiver->name);
+	json_pair_text(json, "url", receiver->url);
+	json_pair_bool(json, "enabled", receiver->is_on != 0);
+	json_pair_bool(json, "failing", receiver->is_failing != 0);
+	json_pair_u64(json, "sent", receiver->sent);
+	json_pair_u64(json, "dropped", receiver->dropped);
+	json_pair_u64(json, "waiting", receiver->waiting);
+	if (receiver->error_boot_ns) {
+		json_pair_text(json, "last_error", receiver->error);
+		json_pair_u64(json, "last_error_age_ns", age_ns(receiver->error_boot_ns));
+	}
+	json_object_end(json);
+}
+
 static void write_endpoints(const struct agent_status *status, struct json_writer *json)
 {
 	json_pair_object(json, "endpoints");
@@ -225,6 +342,12 @@ static void write_endpoints(const struct agent_status *status, struct json_write
 	json_pair_u64(json, "restarts", status->metrics_restarts);
 	json_pair_u64(json, "replaced_for_memory", status->metrics_recycles);
 	json_pair_u64(json, "hangs", status->metrics_hangs);
+	json_pair_text(json, "listen",
+		       status->endpoints.listen[0] ? status->endpoints.listen : NULL);
+	json_pair_array(json, "receivers");
+	for (uint32_t i = 0; i < status->endpoints.count; i++)
+		write_receiver(&status->endpoints.all[i], json);
+	json_array_end(json);
 	json_object_end(json);
 }
 

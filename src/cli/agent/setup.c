@@ -17,9 +17,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/user.h"
 #include "base/array.h"
+#include "base/cleanup.h"
 #include "base/error.h"
 #include "base/string.h"
 
@@ -120,6 +123,37 @@ static int check_limit(struct agent_loaded *loaded, const struct agent_limit *li
 	return refuse(loaded, option_file_next(&loaded->request.file, limit->field, NULL), text);
 }
 
+/* Refuses a value that another one makes senseless. The place is that of the first field that the
+ * file has. */
+static int refuse_pair(const struct agent_loaded *loaded, const char *field, const char *other,
+		       const char *text)
+{
+	const struct option_file *file = &loaded->request.file;
+	const struct config_value *value = option_file_next(file, field, NULL);
+
+	return refuse(loaded, value ? value : option_file_next(file, other, NULL), text);
+}
+
+static int check_pairs(const struct agent_loaded *loaded, const struct agent_values *values)
+{
+	const struct config_value *user =
+		option_file_next(&loaded->request.file, "agent.user", NULL);
+	const bool has_size = option_file_next(&loaded->request.file, "agent.segment_size", NULL);
+	struct agent_user found;
+
+	if (values->sample_ns > values->sample_interval_ns)
+		return refuse_pair(
+			loaded, "agent.sample", "agent.sample_interval",
+			"must be at most 'agent.sample_interval', which is 1h by default");
+	/* A small max_disk makes the default size smaller. */
+	if (has_size && values->max_disk_bytes && values->segment_bytes > values->max_disk_bytes)
+		return refuse_pair(loaded, "agent.segment_size", "agent.max_disk",
+				   "must be at most 'agent.max_disk', which is 1G by default");
+	if (user && agent_user_find(values->user, &found))
+		return refuse(loaded, user, error_text());
+	return 0;
+}
+
 /* ---- rules ----------------------------------------------------------------------------------- */
 
 static int add_pattern(struct agent_loaded *loaded, const struct config_value *value)
@@ -176,12 +210,31 @@ static char *usual_runtime(const char *spool)
 	return runtime && *runtime == '/' ? join(runtime, "duet-agent") : strdup(spool);
 }
 
-char *agent_default_runtime(void)
+char *agent_usual_runtime(const char *spool)
 {
-	char *spool = usual_spool(), *runtime = spool ? usual_runtime(spool) : NULL;
+	auto_free char *usual = spool ? NULL : usual_spool();
 
-	free(spool);
-	return runtime;
+	spool = spool ? spool : usual;
+	return spool ? usual_runtime(spool) : NULL;
+}
+
+/* A folder that is there already must be one. */
+static int check_folder(const struct agent_loaded *loaded, const char *field, const char *path)
+{
+	const struct config_value *value = option_file_next(&loaded->request.file, field, NULL);
+	struct stat status;
+	char text[256];
+	const bool is_there = stat(path, &status) == 0;
+
+	if (is_there ? S_ISDIR(status.st_mode) : errno != ENOTDIR)
+		return 0;
+	snprintf(text, sizeof(text), "must be a folder, and '%.150s' is %s", path,
+		 is_there ? "a file" : "below a file");
+	if (value)
+		return refuse(loaded, value, text);
+	error_set(-ENOTDIR, "'%s' %s", field, text);
+	print_error(loaded->request.command->name, NULL);
+	return -EINVAL;
 }
 
 static int set_folders(struct agent_loaded *loaded, const struct agent_values *values)
@@ -193,7 +246,12 @@ static int set_folders(struct agent_loaded *loaded, const struct agent_values *v
 	if (!values->runtime && settings->spool)
 		loaded->runtime = usual_runtime(settings->spool);
 	settings->runtime = values->runtime ? values->runtime : loaded->runtime;
-	return settings->runtime ? 0 : error_no_memory();
+	if (!settings->runtime)
+		return error_no_memory();
+	return check_folder(loaded, "agent.spool", settings->spool) ||
+			       check_folder(loaded, "agent.runtime", settings->runtime)
+		       ? -EINVAL
+		       : 0;
 }
 
 /* ---- the file -------------------------------------------------------------------------------- */
@@ -209,6 +267,8 @@ static int fill_settings(struct agent_loaded *loaded)
 		error = apply_row(loaded, row, &values);
 	for (size_t i = 0; i < ARRAY_COUNT(limits) && !error; i++)
 		error = check_limit(loaded, &limits[i], &values);
+	if (!error)
+		error = check_pairs(loaded, &values);
 	if (!error)
 		error = read_rules(loaded, "agent.include", false);
 	if (!error)
@@ -301,12 +361,29 @@ void agent_print_ignored(const struct cli_command *command, const char *path)
 	config_close(config);
 }
 
+/* Opening a FIFO waits for a writer, perhaps for ever, and a reload could not read it again. */
+static int refuse_fifo(const struct cli_command *command, const char *config)
+{
+	struct stat status;
+
+	if (!config || stat(config, &status) || !S_ISFIFO(status.st_mode))
+		return 0;
+	error_set(-EINVAL,
+		  "'%s': is a FIFO; the configuration must be a file, because a reload "
+		  "reads it again",
+		  config);
+	print_error(command->name, NULL);
+	return -EINVAL;
+}
+
 static int load(struct agent_loaded *loaded, const struct cli_command *command, const char *config)
 {
 	char name[] = "agent", all[] = "--all", option[] = "--config";
 	char *words[] = {name, all, option, (char *)(uintptr_t)config, NULL};
 	int status;
 
+	if (refuse_fifo(command, config))
+		return -EINVAL;
 	if (!request_read(&loaded->request, command, config ? 4 : 2, words, &status) ||
 	    request_fill(&loaded->request, loaded->pids, &loaded->setup.session))
 		return -EINVAL;

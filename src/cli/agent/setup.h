@@ -23,8 +23,9 @@ struct agent_loaded {
 /* The file that is read without -c, if it exists; NULL: there is none. */
 const char *agent_default_config(void);
 
-/* Folder of the status if no configuration can be read; the caller frees it. NULL: no memory. */
-char *agent_default_runtime(void);
+/* Folder of the status for a spool, if the configuration names none; spool NULL: the default one.
+ * The caller frees it. NULL: no memory. */
+char *agent_usual_runtime(const char *spool);
 
 /* Reads a file; config NULL: the defaults. Prints mistakes. Errors: -EINVAL. */
 int agent_loaded_new(const struct cli_command *command, const char *config,

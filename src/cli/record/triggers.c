@@ -296,12 +296,14 @@ static void report_failure(struct triggers *triggers)
 	remove_first(triggers);
 }
 
-static void start_cut(struct triggers *triggers, struct trace_writer *writer, uint64_t now_ns)
+static void start_cut(struct triggers *triggers, struct trace_writer *writer, uint64_t now_ns,
+		      bool is_last)
 {
 	const struct triggers_options *options = &triggers->options;
 	const struct trigger_firing *firing = &triggers->pending[0];
 	struct trace_cut cut = {.from_ns =
-					firing->end_ns - smaller(options->keep_ns, firing->end_ns)};
+					firing->end_ns - smaller(options->keep_ns, firing->end_ns),
+				.is_last = is_last};
 	unsigned int number = number_of_first(triggers);
 	int error;
 
@@ -351,7 +353,7 @@ static void write_files(struct triggers *triggers, struct trace_writer *writer, 
 		uint64_t due_ns = triggers->pending[0].end_ns + triggers->options.after_ns;
 
 		if (now_ns >= due_ns || is_last)
-			start_cut(triggers, writer, now_ns);
+			start_cut(triggers, writer, now_ns, is_last);
 	}
 	if (!triggers->cutting)
 		return;

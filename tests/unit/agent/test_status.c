@@ -20,7 +20,7 @@ TEST(read_while_it_runs)
 	bool is_running = false;
 	int fd = -1;
 
-	REQUIRE(agent_status_create(folder, &status, &fd) == 0);
+	REQUIRE(agent_status_create(folder, NULL, &status, &fd) == 0);
 	status->pid = 42;
 	agent_errors_add(&status->errors, "one\x1b[31m");
 	REQUIRE(agent_status_read(folder, &copy, &is_running) == 0);
@@ -40,7 +40,7 @@ TEST(killed_agent_does_not_run)
 	pid_t pid = fork();
 
 	if (!pid) {
-		if (agent_status_create(folder, &status, &fd) == 0)
+		if (agent_status_create(folder, NULL, &status, &fd) == 0)
 			status->pid = 43;
 		_exit(0);
 	}
@@ -61,14 +61,14 @@ TEST(file_that_is_removed_meanwhile_is_made_anew)
 	REQUIRE(pipe(pair) == 0);
 	pid = fork();
 	if (!pid) {
-		if (agent_status_create(folder, &status, &fd) || write(pair[1], "x", 1) != 1)
+		if (agent_status_create(folder, NULL, &status, &fd) || write(pair[1], "x", 1) != 1)
 			_exit(1);
 		usleep(300000);
 		agent_status_remove(folder, status, fd);
 		_exit(0);
 	}
 	REQUIRE(read(pair[0], &byte, 1) == 1);
-	REQUIRE(agent_status_create(folder, &status, &fd) == 0);
+	REQUIRE(agent_status_create(folder, NULL, &status, &fd) == 0);
 	waitpid(pid, NULL, 0);
 	status->pid = 44;
 	REQUIRE(agent_status_read(folder, &copy, &is_running) == 0);
@@ -85,7 +85,7 @@ TEST(other_versions_are_refused)
 	bool is_running;
 	int fd = -1;
 
-	REQUIRE(agent_status_create(folder, &status, &fd) == 0);
+	REQUIRE(agent_status_create(folder, NULL, &status, &fd) == 0);
 	status->version++;
 	CHECK_EQUAL(agent_status_read(folder, &copy, &is_running), -EPROTO);
 	error_clear();
