@@ -28,6 +28,7 @@
 #define PERIOD_MAX_NS   (60000 * MS)
 #define TICK_NS         (20 * MS)  /* between readings without a block */
 #define QUICK_NS        (20 * MS)  /* after this, guest's time of QUICK_SHARE counts */
+#define FIRST_QUICK_NS  (4 * MS)   /* … after this, in QUICK_LAUNCHES launches */
 #define SOON_NS         (100 * MS) /* … after this, its time above the limit */
 #define RATE_NS         (200 * MS) /* this long it waits for them */
 #define OWN_NS          (1000 * MS)
@@ -40,6 +41,7 @@ enum {
 	WINDOW_LAUNCHES = 16, /* fewer make the count itself too coarse */
 	BLOCK_LAUNCHES = 16,
 	RATE_LAUNCHES = 8, /* fewer do not give the rate */
+	QUICK_LAUNCHES = 500,
 	FIRST_BLOCKS = 20, /* measured one after the other */
 	THIN_BLOCKS = 4,
 	SURE_BLOCKS = 24 /* from here on an interval that is still wide stays wide */
@@ -176,6 +178,7 @@ static void count_window(struct limit *limit, const struct limit_reading *readin
 	if (limit_is_off(limit))
 		return;
 	arm->on_ns += ns;
+	arm->launches += launches;
 	arm->run_ns += (double)ns * run_share(limit);
 	arm->guest_ns += reading->guest_ns - limit->last.guest_ns;
 	arm->long_ns += reading->long_ns - limit->last.long_ns;
@@ -226,6 +229,14 @@ static bool is_hopeless(const struct limit_arm *arm)
 	return arm->costs.count >= SURE_BLOCKS;
 }
 
+/* Whether the guest's time is known well enough for a cost far above the limit. A program with a
+ * million launches per second would pay 1 % of its first second for 20 ms. */
+static bool is_quick(const struct limit_arm *arm)
+{
+	return arm->on_ns >= QUICK_NS ||
+	       (arm->on_ns >= FIRST_QUICK_NS && arm->launches >= QUICK_LAUNCHES);
+}
+
 /* Number of levels to go down; 0: none. */
 static int levels_down(const struct limit *limit)
 {
@@ -241,7 +252,7 @@ static int levels_down(const struct limit *limit)
 		return is_hopeless(arm) && cost.mean > max;
 	}
 	/* On a busy machine windows need seconds. */
-	if (arm->on_ns >= QUICK_NS && guest_cost(arm) > QUICK_SHARE * max)
+	if (is_quick(arm) && guest_cost(arm) > QUICK_SHARE * max)
 		return guest_cost(arm) > 4 * QUICK_SHARE * max ? 2 : 1;
 	if (arm->on_ns >= SOON_NS && guest_cost(arm) * own_factor(limit) > max)
 		return 1;

@@ -60,7 +60,7 @@ struct limit_result {
 /* Measurements of one level. */
 struct limit_arm {
 	struct estimate costs; /* one value per block */
-	uint64_t on_ns, guest_ns, long_ns, recorder_ns;
+	uint64_t on_ns, launches, guest_ns, long_ns, recorder_ns;
 	double run_ns; /* on_ns without waiting for a processor */
 };
 
