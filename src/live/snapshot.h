@@ -38,6 +38,12 @@ struct live_device {
 	/* The user's function in which launching threads were for most of cause_ns, with its file
 	 * and line where they are known; "": not known, or no places were given. */
 	char place[LIVE_NAME];
+	/* The part of the interval after the last command, if the thread that launched it still
+	 * runs. Its causes are provisional: the next command decides them. 0: none. */
+	uint64_t open_ns;
+	uint64_t no_command_ns; /* with open_ns: time since the last command, at end_ns */
+	bool is_so_far;         /* most of cause_ns is provisional */
+	char wait[64];          /* with is_so_far: what that thread waits for; "": not known */
 };
 
 struct live_process {
@@ -123,6 +129,7 @@ struct live_snapshot {
  * symbolized once. */
 struct live_in_flight;
 struct live_places;
+struct live_present;
 int live_places_new(struct live_places **ret_places); /* -ENOMEM */
 void live_places_free(struct live_places *places);    /* NULL-safe */
 
@@ -130,6 +137,9 @@ struct live_snapshot_options {
 	bool has_stacks;                        /* needs an analysis by_thread if pid is set */
 	struct live_places *places;             /* for live_device.place; NULL: none */
 	const struct live_in_flight *in_flight; /* commands of earlier looks; NULL: not known */
+	/* Launching threads of earlier looks, with this one's; their places are named. NULL: idle
+	 * time after the last command has no provisional causes. */
+	struct live_present *present;
 	size_t max_kernels; /* 0: all; the others are summed up in a last row "other" per device */
 	size_t max_stacks;  /* 0: 200 */
 	/* Kernels and stacks are those of this process, from an analysis by_thread; 0: all. */

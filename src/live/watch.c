@@ -18,17 +18,22 @@
 #include <time.h>
 
 #include "analyze/analysis.h"
+#include "analyze/model.h"
 #include "analyze/observer.h"
+#include "analyze/order.h"
 #include "base/array.h"
 #include "base/clock_ns.h"
 #include "base/error.h"
+#include "base/hash.h"
+#include "base/number.h"
 #include "live/follow.h"
 #include "live/in_flight.h"
+#include "live/present.h"
 #include "live/snapshot.h"
 #include "trace/writer.h"
 
-#define READ_NS     UINT64_C(200000000) /* the part of the lag for the interval of the flushes */
-#define MAX_LATE_NS UINT64_C(1000000000)
+#define READ_NS   UINT64_C(200000000) /* the part of the lag for the interval of the flushes */
+#define SILENT_NS UINT64_C(3000000000) /* a recorder writes at least every 2 s */
 
 /* Length of the time before the interval whose rows are read too. If the launch of a command, or
  * the command before the first idle gap, is older, the next length is tried, and used for the next
@@ -40,7 +45,10 @@ struct live_watch {
 	struct live_follow *follow;
 	struct live_places *places; /* NULL: not asked for */
 	struct live_in_flight flight;
+	struct live_present present;
+	struct hash_map queue_devices; /* id of a queue -> id of its device, for one look */
 	uint64_t lag_ns, newest_ns, end_ns;
+	uint64_t written_ns; /* when the file was last written */
 	size_t before;           /* index of before_ns */
 	unsigned int long_looks; /* left with that index */
 	bool has_ended;
@@ -72,6 +80,8 @@ void live_watch_free(struct live_watch *watch)
 	live_follow_free(watch->follow);
 	live_places_free(watch->places);
 	live_in_flight_fini(&watch->flight);
+	live_present_fini(&watch->present);
+	hash_map_fini(&watch->queue_devices);
 	free(watch);
 }
 
@@ -85,27 +95,32 @@ static int update(struct live_watch *watch)
 {
 	const int error = live_follow_update(watch->follow, &watch->newest_ns);
 
+	watch->written_ns = live_follow_written_ns(watch->follow);
 	watch->has_ended = !error && (live_follow_has_ended(watch->follow) ||
 				      live_follow_is_abandoned(watch->follow));
 	return error;
 }
 
-/* On a busy machine the recorder itself is late: rows are missing up to `settled`, although they
- * are older than the lag. A program that does nothing has no new rows either, so that the wait for
- * them has a limit. */
+/* On a busy machine, or if it is stopped, the recorder itself is late: rows are missing up to
+ * `settled`, although they are older than the lag. A program that does nothing has no new rows
+ * either, but its recorder writes every second or two. */
 static uint64_t newest_end(const struct live_watch *watch)
 {
 	const uint64_t margin_ns = watch->lag_ns > READ_NS ? watch->lag_ns - READ_NS : 0;
-	const uint64_t settled = watch->newest_ns > margin_ns ? watch->newest_ns - margin_ns : 0;
-	const uint64_t now = clock_ns(CLOCK_MONOTONIC),
-		       latest = now > watch->lag_ns ? now - watch->lag_ns : 0;
-	const uint64_t earliest = latest > MAX_LATE_NS ? latest - MAX_LATE_NS : 0;
+	const uint64_t known_ns = larger(watch->newest_ns, watch->written_ns);
+	const uint64_t now = clock_ns(CLOCK_MONOTONIC);
 
 	if (watch->has_ended)
 		return watch->newest_ns;
-	if (settled >= latest)
-		return latest;
-	return settled > earliest ? settled : earliest;
+	return smaller(known_ns - smaller(margin_ns, known_ns), now - smaller(watch->lag_ns, now));
+}
+
+uint64_t live_watch_silent_ns(const struct live_watch *watch)
+{
+	const uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	const uint64_t silent_ns = now - smaller(larger(watch->newest_ns, watch->written_ns), now);
+
+	return watch->has_ended || silent_ns < larger(SILENT_NS, 2 * watch->lag_ns) ? 0 : silent_ns;
 }
 
 /* ---- commands without a launch --------------------------------------------------------------- */
@@ -113,7 +128,7 @@ static uint64_t newest_end(const struct live_watch *watch)
 struct lone_commands {
 	uint64_t begin_ns, end_ns; /* the interval */
 	uint64_t count;
-	struct live_in_flight *flight;
+	struct live_watch *watch;
 	const struct analysis *analysis;
 };
 
@@ -123,13 +138,37 @@ static int on_begin(void *context, const struct analysis *analysis)
 
 	lone->count = 0;
 	lone->analysis = analysis;
-	live_in_flight_begin(lone->flight);
-	return 0;
+	live_in_flight_begin(&lone->watch->flight);
+	hash_map_clear(&lone->watch->queue_devices);
+	for (size_t i = 0; i < analysis->queues_count; i++) {
+		const size_t at = analysis->queues[i].device;
+		const struct event_device *device =
+			at < analysis->devices_count ? analysis->devices[at].device : NULL;
+
+		if (device && hash_map_put(&lone->watch->queue_devices,
+					   analysis->queues[i].queue->id, device->id))
+			return -ENOMEM;
+	}
+	return live_present_begin(&lone->watch->present, lone->begin_ns, lone->end_ns);
+}
+
+static int on_row(void *context, const struct order_item *item, uint64_t launches)
+{
+	struct lone_commands *lone = context;
+	const struct event_launch *launch = item->row;
+	struct live_owner owner = {0};
+
+	if (item->kind == EVENT_LAUNCH) {
+		owner.device = (uint32_t)hash_map_get(&lone->watch->queue_devices, launch->queue,
+						      0);
+		owner.process = model_process_of(lone->analysis->model, launch->thread);
+	}
+	return live_present_row(&lone->watch->present, item, &owner);
 }
 
 static int on_open(void *context, const struct observed_open *open)
 {
-	return live_in_flight_open(((struct lone_commands *)context)->flight, open);
+	return live_in_flight_open(&((struct lone_commands *)context)->watch->flight, open);
 }
 
 static int on_span(void *context, size_t device, const struct account_span *span)
@@ -143,7 +182,11 @@ static int on_command(void *context, const struct observed_command *command)
 
 	lone->count += !command->launch && command->row->ended > lone->begin_ns &&
 		       command->row->started < lone->end_ns;
-	live_in_flight_end(lone->flight, lone->analysis, command);
+	live_in_flight_end(&lone->watch->flight, lone->analysis, command);
+	if (lone->analysis->devices[command->device].device)
+		live_present_command(&lone->watch->present,
+				     lone->analysis->devices[command->device].device->id,
+				     command->row->ended);
 	return 0;
 }
 
@@ -176,11 +219,12 @@ static int analyse_window(struct live_watch *watch, struct live_window_options *
 			  struct live_window *window)
 {
 	struct lone_commands lone = {
-		.begin_ns = options->begin_ns, .end_ns = options->end_ns, .flight = &watch->flight};
+		.begin_ns = options->begin_ns, .end_ns = options->end_ns, .watch = watch};
 	const struct analysis_observer observer = {.context = &lone,
 						   .on_begin = on_begin,
 						   .on_command = on_command,
 						   .on_open = on_open,
+						   .on_row = on_row,
 						   .on_span = on_span};
 	int error;
 
@@ -197,6 +241,8 @@ static int analyse_window(struct live_watch *watch, struct live_window_options *
 		watch->before++;
 		watch->long_looks = LONG_LOOKS;
 	}
+	if (!error)
+		error = live_present_close(&watch->present, window->analysis);
 	if (error)
 		return error;
 	return live_in_flight_close(&watch->flight, options->begin_ns > options->before_ns
@@ -216,6 +262,7 @@ static int analyse(struct live_watch *watch, const struct live_look *look,
 	const struct live_snapshot_options snapshot_options = {.has_stacks = look->has_stacks,
 							       .places = watch->places,
 							       .in_flight = &watch->flight,
+							       .present = watch->has_ended ? NULL : &watch->present,
 							       .pid = look->pid};
 	struct live_window window = {0};
 	int error = analyse_window(watch, &window_options, &window);
@@ -241,6 +288,15 @@ int live_watch_note(struct live_watch *watch)
 	return update(watch);
 }
 
+/* The next look shows another time. Its first rows are read from further back. */
+static void forget(struct live_watch *watch)
+{
+	live_in_flight_clear(&watch->flight);
+	live_present_clear(&watch->present);
+	watch->before = ARRAY_COUNT(before_ns) - 1;
+	watch->long_looks = 2;
+}
+
 int live_watch_look(struct live_watch *watch, const struct live_look *look,
 		    struct live_snapshot **ret_snapshot)
 {
@@ -252,7 +308,7 @@ int live_watch_look(struct live_watch *watch, const struct live_look *look,
 	*ret_snapshot = NULL;
 	end_ns = look->end_ns ? look->end_ns : newest_end(watch);
 	if (end_ns < watch->end_ns)
-		live_in_flight_clear(&watch->flight);
+		forget(watch);
 	watch->end_ns = end_ns;
 	return analyse(watch, look, ret_snapshot);
 }

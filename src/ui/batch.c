@@ -128,9 +128,20 @@ struct growing {
 	const struct ui_top_options *options;
 	sigset_t mask;
 	uint64_t newest_ns; /* rows are complete up to here */
-	bool is_over;
+	bool is_over, is_late;
 	int signal; /* that ended the wait; 0: none */
 };
+
+/* Says once that the recorder is late. No interval is printed until its rows are there. */
+static void note_late(struct growing *growing)
+{
+	const uint64_t silent_ns = live_watch_silent_ns(growing->options->watch);
+
+	if (silent_ns && !growing->is_late)
+		fprintf(stderr, "duet top: no data: the recorder is late by %.0f s\n",
+			(double)silent_ns / 1e9);
+	growing->is_late = silent_ns != 0;
+}
 
 /* Waits until rows up to end_ns are complete, the recording has ended or a signal has arrived. */
 static int wait_until(struct growing *growing, uint64_t end_ns)
@@ -146,6 +157,7 @@ static int wait_until(struct growing *growing, uint64_t end_ns)
 		/* asked first: the rows from before the end are read after it */
 		growing->is_over = is_over(growing->options);
 		error = live_watch_newest(growing->options->watch, &growing->newest_ns);
+		note_late(growing);
 		if (error || growing->is_over || growing->newest_ns >= end_ns)
 			return error;
 		left_ns = end_ns - growing->newest_ns;

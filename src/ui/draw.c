@@ -102,10 +102,15 @@ static void put_summary(struct canvas *canvas, const struct live_snapshot *snaps
 
 	format_summary(snapshot, state, text, sizeof(text));
 	used = canvas_put(canvas, 1, 1, canvas->columns - 1, STYLE_FAINT, text);
-	if (!lost)
+	if (state->silent_ns)
+		snprintf(text, sizeof(text), "  no data: the recorder is late by %.0f s",
+			 (double)state->silent_ns / 1e9);
+	else if (lost)
+		snprintf(text, sizeof(text),
+			 "  The numbers on this screen are too low: %llu %s lost.",
+			 (unsigned long long)lost, format_noun(lost, "row was", "rows were"));
+	else
 		return;
-	snprintf(text, sizeof(text), "  ! %llu rows lost: numbers are too small",
-		 (unsigned long long)lost);
 	canvas_put(canvas, 1, 1 + used, canvas->columns - 1 - used, STYLE_WARNING, text);
 }
 

@@ -155,10 +155,18 @@ static void format_long(const struct live_device *device, char *ret_text, size_t
 		 (double)device->in_flight_ns / 1e9);
 }
 
+/* "no command for 4.6 s" */
+static void format_no_command(const struct live_device *device, char *ret_text, size_t size)
+{
+	snprintf(ret_text, size, "no command for %.1f s", (double)device->no_command_ns / 1e9);
+}
+
 static void format_cause(const struct live_device *device, unsigned int cause, char *ret_text,
 			 size_t size)
 {
-	if (cause == CAUSE_UNKNOWN && device->in_flight_ns >= LONG_NS)
+	if (cause == CAUSE_UNKNOWN && device->open_ns)
+		format_no_command(device, ret_text, size);
+	else if (cause == CAUSE_UNKNOWN && device->in_flight_ns >= LONG_NS)
 		format_long(device, ret_text, size);
 	else
 		snprintf(ret_text, size, "%s",
@@ -170,14 +178,22 @@ static void append_cause(const struct live_snapshot *snapshot, const struct live
 			 unsigned int cause, bool is_first, struct string_builder *text)
 {
 	const double percent = 100 * share_of(snapshot, device->causes[cause]);
-	char name[64];
+	char name[96];
 
 	format_cause(device, cause, name, sizeof(name));
 	if (!is_first)
 		string_builder_append(text, "; ");
-	else if (*device->place)
-		string_builder_appendf(text, "%s: ", device->place);
-	string_builder_appendf(text, "%s %.*f %%", name, percent < 10 ? 1 : 0, percent);
+	else
+		string_builder_appendf(text, "%s%s%s", device->is_so_far ? "so far: " : "",
+				       device->place, *device->place ? ": " : "");
+	string_builder_append(text, name);
+	if (is_first && *device->wait)
+		string_builder_appendf(text, ": %s", device->wait);
+	string_builder_appendf(text, " %.*f %%", percent < 10 ? 1 : 0, percent);
+	if (is_first && device->is_so_far && cause != CAUSE_UNKNOWN) {
+		format_no_command(device, name, sizeof(name));
+		string_builder_appendf(text, " (%s)", name);
+	}
 }
 
 /* Causes above 0.5 % of the time, at most MAX_CAUSES. */
@@ -262,6 +278,23 @@ static size_t causes_count(const struct live_snapshot *snapshot, const struct li
 	return list_causes(snapshot, device, causes);
 }
 
+/* "  (its thread waited for: pthread_mutex_lock; no command for 4.6 s)" */
+static void format_meaning(const struct live_device *device, enum account_cause cause,
+			   bool is_first, char *ret_text, size_t size)
+{
+	char since[64];
+
+	format_no_command(device, since, sizeof(since));
+	if (is_first && device->is_so_far && cause != CAUSE_UNKNOWN)
+		snprintf(ret_text, size, "  (%s%s%s)", device->wait, *device->wait ? "; " : "",
+			 since);
+	else
+		snprintf(ret_text, size, "  (%s)",
+			 cause == CAUSE_UNKNOWN && device->open_ns
+				 ? "the next command decides the cause"
+				 : account_cause_meaning(cause));
+}
+
 /* One row per cause: the place first, then the cause and its meaning. Returns the rows. */
 static int put_causes(struct canvas *canvas, int row, const struct live_snapshot *snapshot,
 		      const struct live_device *device)
@@ -277,17 +310,17 @@ static int put_causes(struct canvas *canvas, int row, const struct live_snapshot
 	canvas_put(canvas, row, 3, canvas->columns - 3, STYLE_PLAIN, text);
 	for (size_t i = 0; i < count; i++) {
 		const enum account_cause cause = (enum account_cause)causes[i];
-		const char *meaning = account_cause_meaning(cause);
 		const int line = row + 1 + (int)i;
 
 		snprintf(text, sizeof(text), "%.1f %%",
 			 100 * share_of(snapshot, device->causes[cause]));
 		canvas_put_right(canvas, line, 3, PERCENT, STYLE_PLAIN, text);
 		format_cause(device, causes[i], name, sizeof(name));
-		snprintf(text, sizeof(text), "%s%s%s", i ? "" : device->place,
+		snprintf(text, sizeof(text), "%s%s%s%s",
+			 !i && device->is_so_far ? "so far: " : "", i ? "" : device->place,
 			 i || !*device->place ? "" : ": ", name);
 		at = canvas_put(canvas, line, 13, room, STYLE_CAUSE, text);
-		snprintf(text, sizeof(text), "  (%s)", meaning);
+		format_meaning(device, cause, !i, text, sizeof(text));
 		canvas_put(canvas, line, 13 + at, room - at, STYLE_FAINT, text);
 	}
 	return 1 + (int)count;
