@@ -171,6 +171,14 @@ static int put_body(struct canvas *canvas, const struct live_snapshot *snapshot,
 	return ui_draw_views(canvas, &area, snapshot, state);
 }
 
+const char *ui_empty_text(const struct ui_state *state)
+{
+	if (state->steps_back)
+		return "The recording does not have this time: it begins later.";
+	return state->has_ended ? "The recording has no rows."
+				: "The first interval has not ended yet.";
+}
+
 int ui_draw(struct canvas *canvas, const struct live_snapshot *snapshot, struct ui_state *state)
 {
 	const int end = canvas->rows - 1 - (*state->message != '\0');
@@ -185,8 +193,7 @@ int ui_draw(struct canvas *canvas, const struct live_snapshot *snapshot, struct 
 		put_message(canvas, end, state);
 	if (snapshot)
 		return put_body(canvas, snapshot, state, end);
-	canvas_put(canvas, 2, 1, canvas->columns - 1, STYLE_FAINT,
-		   "nothing was recorded in this interval");
+	canvas_put(canvas, 2, 1, canvas->columns - 1, STYLE_FAINT, ui_empty_text(state));
 	return 0;
 }
 

@@ -269,6 +269,18 @@ with t.case("-p records by itself, ends its recorder and leaves nothing behind")
     children = run(["pgrep", "-f", f"duet record .*--pid {work.pid}"])
     t.equal(text(children.stdout), "", "recorders that are still running")
 
+with t.case("-n 1: the first whole interval; a process without the guest is explained"):
+    need_opencl()
+    duet_test.leave_network()
+    with running([program("gate_work"), "1000000", "1000", "2"], stdout=subprocess.DEVNULL) as work:
+        time.sleep(1)
+        for source in (["-p", str(work.pid)], ["-a"]):
+            found = documents(run([DUET, "top", "--json", "-n", "1", *source], cwd=t.folder))
+            t.equal([(one.get("from_ns"), one.get("to_ns")) for one in found], [(0, 1_000_000_000)], f"{source}: intervals")
+            lines = text(run([DUET, "top", "--batch", "-n", "1", *source], cwd=t.folder).stdout)
+            t.true(f"process {work.pid} (gate_work) was started without duet's guest; start it with" in lines, f"{source}: {lines}")
+        ended(work, signal.SIGKILL)
+
 with t.case("a recorder that is stopped: no intervals without its data, and a message"):
     need_opencl()
     with running([program("gate_work"), "1000000", "1000", "2"], env={"OPENCL_LAYERS": GUEST},
@@ -377,6 +389,9 @@ for arguments, status, words in (
         (["-n", "0", "x.duet"], 2, "at least 1"),
         (["-d", "1ns", "x.duet"], 2, "at least 0.01"),
         (["--batch", "missing.duet"], 1, "missing.duet"),
+        (["--batch", "/etc/passwd"], 1, "'/etc/passwd' is not a duet trace"),
+        (["--json", "/dev/null"], 1, "'/dev/null' is empty"),
+        (["--batch", "/tmp"], 1, "Is a directory"),
         (["missing.duet"], 1, "missing.duet")):
     with t.case(f"wrong usage: top {' '.join(arguments)}"):
         result = run([DUET, "top", *arguments], cwd=t.folder)
