@@ -163,6 +163,8 @@ static void fill_process(const struct model *model, const struct analysis_proces
 	process->rank = row->rank;
 	process->start_ns = model_process_started_ns(model, row);
 	snapshot_copy_text(from->name, process->name, sizeof(process->name));
+	snapshot_copy_text(model_text(model, row->command_string, ""), process->command,
+			   sizeof(process->command));
 	snapshot_copy_text(cgroup_path_of(model_text(model, row->cgroup_string, "")),
 			   process->cgroup, sizeof(process->cgroup));
 	process->busy_ns = from->share_ns;

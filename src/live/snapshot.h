@@ -51,6 +51,7 @@ struct live_process {
 	uint32_t rank;          /* number plus 1; 0: none */
 	uint64_t start_ns;      /* with pid: identity */
 	char name[LIVE_NAME];   /* command */
+	char command[LIVE_NAME]; /* its arguments; "": not known */
 	char cgroup[LIVE_NAME]; /* path of its control group; "": not known */
 	uint64_t busy_ns;       /* its part of all devices' busy time */
 	uint64_t launches, executions, calls, calls_ns;
@@ -142,6 +143,9 @@ struct live_snapshot_options {
 	struct live_present *present;
 	size_t max_kernels; /* 0: all; the others are summed up in a last row "other" per device */
 	size_t max_stacks;  /* 0: 200 */
+	/* The longest execution of each path, for the kernels of a process; NULL: not known. */
+	const uint64_t *path_max_ns;
+	size_t path_max_count;
 	/* Kernels and stacks are those of this process, from an analysis by_thread; 0: all. */
 	int32_t pid;
 };

@@ -87,6 +87,8 @@ static void write_process(const struct live_process *process, struct json_writer
 	json_object_begin(json);
 	json_pair_i64(json, "pid", process->pid);
 	json_pair_text(json, "name", process->name);
+	if (*process->command)
+		json_pair_text(json, "command", process->command);
 	if (process->rank)
 		json_pair_u64(json, "rank", process->rank - 1);
 	if (*process->cgroup)

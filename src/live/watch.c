@@ -49,6 +49,8 @@ struct live_watch {
 	struct hash_map queue_devices; /* id of a queue -> id of its device, for one look */
 	uint64_t lag_ns, newest_ns, end_ns;
 	uint64_t written_ns; /* when the file was last written */
+	uint64_t *path_max_ns;   /* longest execution of each path in the interval */
+	size_t paths_count, paths_capacity;
 	size_t before;           /* index of before_ns */
 	unsigned int long_looks; /* left with that index */
 	bool has_ended;
@@ -82,6 +84,7 @@ void live_watch_free(struct live_watch *watch)
 	live_in_flight_fini(&watch->flight);
 	live_present_fini(&watch->present);
 	hash_map_fini(&watch->queue_devices);
+	free(watch->path_max_ns);
 	free(watch);
 }
 
@@ -137,6 +140,7 @@ static int on_begin(void *context, const struct analysis *analysis)
 	struct lone_commands *lone = context;
 
 	lone->count = 0;
+	lone->watch->paths_count = 0;
 	lone->analysis = analysis;
 	live_in_flight_begin(&lone->watch->flight);
 	hash_map_clear(&lone->watch->queue_devices);
@@ -176,6 +180,23 @@ static int on_span(void *context, size_t device, const struct account_span *span
 	return 0;
 }
 
+static int note_longest(struct live_watch *watch, const struct lone_commands *lone,
+			const struct observed_command *command)
+{
+	const struct event_execution *row = command->row;
+	const size_t path = command->path;
+
+	if (!command->is_in_account || row->ended <= lone->begin_ns ||
+	    row->started >= lone->end_ns)
+		return 0;
+	if (array_grow(watch->path_max_ns, watch->paths_capacity, path + 1))
+		return -ENOMEM;
+	while (watch->paths_count <= path)
+		watch->path_max_ns[watch->paths_count++] = 0;
+	watch->path_max_ns[path] = larger(watch->path_max_ns[path], row->ended - row->started);
+	return 0;
+}
+
 static int on_command(void *context, const struct observed_command *command)
 {
 	struct lone_commands *lone = context;
@@ -187,7 +208,7 @@ static int on_command(void *context, const struct observed_command *command)
 		live_present_command(&lone->watch->present,
 				     lone->analysis->devices[command->device].device->id,
 				     command->row->ended);
-	return 0;
+	return note_longest(lone->watch, lone, command);
 }
 
 /* Whether an idle gap at the interval's start may have begun with the end of a command whose row
@@ -250,6 +271,21 @@ static int analyse_window(struct live_watch *watch, struct live_window_options *
 							    : 0);
 }
 
+static int make_snapshot(struct live_watch *watch, const struct live_look *look,
+			 const struct analysis *analysis, struct live_snapshot **ret_snapshot)
+{
+	const struct live_snapshot_options snapshot_options = {.has_stacks = look->has_stacks,
+							       .places = watch->places,
+							       .in_flight = &watch->flight,
+							       .present = watch->has_ended ? NULL : &watch->present,
+							       .path_max_ns = watch->path_max_ns,
+							       .path_max_count = watch->paths_count,
+							       .pid = look->pid};
+	return live_snapshot_new(analysis, &snapshot_options, ret_snapshot)
+		       ? error_set(-ENOMEM, "out of memory")
+		       : 0;
+}
+
 static int analyse(struct live_watch *watch, const struct live_look *look,
 		   struct live_snapshot **ret_snapshot)
 {
@@ -259,18 +295,13 @@ static int analyse(struct live_watch *watch, const struct live_look *look,
 		.end_ns = watch->end_ns,
 		.by_thread = look->pid != 0,
 		.is_brief = true};
-	const struct live_snapshot_options snapshot_options = {.has_stacks = look->has_stacks,
-							       .places = watch->places,
-							       .in_flight = &watch->flight,
-							       .present = watch->has_ended ? NULL : &watch->present,
-							       .pid = look->pid};
 	struct live_window window = {0};
 	int error = analyse_window(watch, &window_options, &window);
 
 	if (error == -ENODATA)
 		return 0;
-	if (!error && live_snapshot_new(window.analysis, &snapshot_options, ret_snapshot))
-		error = error_set(-ENOMEM, "out of memory");
+	if (!error)
+		error = make_snapshot(watch, look, window.analysis, ret_snapshot);
 	live_window_fini(&window);
 	return error;
 }

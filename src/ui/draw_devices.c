@@ -278,14 +278,26 @@ static size_t causes_count(const struct live_snapshot *snapshot, const struct li
 	return list_causes(snapshot, device, causes);
 }
 
-/* "  (its thread waited for: pthread_mutex_lock; no command for 4.6 s)" */
+/* "so far: load_batch (data.py:31): computing" */
+static void format_place(const struct live_device *device, enum account_cause cause, char *ret_text,
+			 size_t size)
+{
+	const bool is_first = cause == device->cause;
+	char name[64];
+
+	format_cause(device, cause, name, sizeof(name));
+	snprintf(ret_text, size, "%s%s%s%s", is_first && device->is_so_far ? "so far: " : "",
+		 is_first ? device->place : "", is_first && *device->place ? ": " : "", name);
+}
+
+/* "  (mutex (app+0x162a0); no command for 4.6 s)" */
 static void format_meaning(const struct live_device *device, enum account_cause cause,
-			   bool is_first, char *ret_text, size_t size)
+			   char *ret_text, size_t size)
 {
 	char since[64];
 
 	format_no_command(device, since, sizeof(since));
-	if (is_first && device->is_so_far && cause != CAUSE_UNKNOWN)
+	if (cause == device->cause && device->is_so_far && cause != CAUSE_UNKNOWN)
 		snprintf(ret_text, size, "  (%s%s%s)", device->wait, *device->wait ? "; " : "",
 			 since);
 	else
@@ -293,6 +305,18 @@ static void format_meaning(const struct live_device *device, enum account_cause 
 			 cause == CAUSE_UNKNOWN && device->open_ns
 				 ? "the next command decides the cause"
 				 : account_cause_meaning(cause));
+}
+
+void ui_idle_text(const struct live_device *device, enum account_cause cause, char *ret_text,
+		  size_t size)
+{
+	char meaning[160];
+	size_t used;
+
+	format_place(device, cause, ret_text, size);
+	format_meaning(device, cause, meaning, sizeof(meaning));
+	used = strlen(ret_text);
+	snprintf(ret_text + used, size - used, "%s", meaning);
 }
 
 /* One row per cause: the place first, then the cause and its meaning. Returns the rows. */
@@ -303,7 +327,7 @@ static int put_causes(struct canvas *canvas, int row, const struct live_snapshot
 	const size_t count = list_causes(snapshot, device, causes);
 	const double idle = 100 * share_of(snapshot, device->idle_ns);
 	const int room = canvas->columns - 14;
-	char text[80 + LIVE_NAME], name[64];
+	char text[96 + LIVE_NAME];
 	int at;
 
 	snprintf(text, sizeof(text), "idle %.*f %%, because:", idle < 10 ? 1 : 0, idle);
@@ -315,12 +339,9 @@ static int put_causes(struct canvas *canvas, int row, const struct live_snapshot
 		snprintf(text, sizeof(text), "%.1f %%",
 			 100 * share_of(snapshot, device->causes[cause]));
 		canvas_put_right(canvas, line, 3, PERCENT, STYLE_PLAIN, text);
-		format_cause(device, causes[i], name, sizeof(name));
-		snprintf(text, sizeof(text), "%s%s%s%s",
-			 !i && device->is_so_far ? "so far: " : "", i ? "" : device->place,
-			 i || !*device->place ? "" : ": ", name);
+		format_place(device, cause, text, sizeof(text));
 		at = canvas_put(canvas, line, 13, room, STYLE_CAUSE, text);
-		format_meaning(device, cause, !i, text, sizeof(text));
+		format_meaning(device, cause, text, sizeof(text));
 		canvas_put(canvas, line, 13 + at, room - at, STYLE_FAINT, text);
 	}
 	return 1 + (int)count;

@@ -14,6 +14,7 @@ enum ui_view {
 	VIEW_QUEUES,
 	VIEW_COPIES,
 	VIEW_COUNTERS,
+	VIEW_IDLE,   /* the causes of idle time */
 	VIEW_STACKS, /* after the others: only inside of a process or kernel */
 	VIEW_COUNT
 };
