@@ -218,11 +218,10 @@ static const char *explain_no_device(void *context)
 	struct top_session *session = context;
 	const struct top_values *values = session->values;
 	const uint64_t now = clock_ns(CLOCK_MONOTONIC);
-	const struct top_missing missing = {.pids = values->pids,
-					    .collect = values->collect,
-					    .own = session->recorder ?
-							   top_recorder_pid(session->recorder) :
-							   0};
+	const struct top_missing missing = {
+		.pids = values->pids,
+		.collect = values->collect,
+		.own = session->recorder ? top_recorder_pid(session->recorder) : 0};
 
 	if (!session->recorder || session->program)
 		return NULL;

@@ -262,8 +262,7 @@ static int name_stack(struct live_places *places, struct snapshot_maker *maker, 
 }
 
 /* The stack of a state is in the rows of the look in which the state begins. */
-static int name_threads(struct live_places *places, struct snapshot_maker *maker,
-			unsigned int *new)
+static int name_threads(struct live_places *places, struct snapshot_maker *maker, unsigned int *new)
 {
 	struct live_present *present = maker->options->present;
 	const struct model *model = maker->analysis->model;

@@ -23,7 +23,7 @@ enum { LIVE_WAIT = 64, LIVE_PLACE = 128 };
 
 /* A thread that has launched commands. */
 struct live_thread {
-	uint32_t id, process;   /* ids in the trace */
+	uint32_t id, process;     /* ids in the trace */
 	enum account_cause doing; /* CAUSE_ON_CPU, _BLOCKED, _PREEMPTED; CAUSE_UNKNOWN */
 	uint64_t since_ns;        /* of that state */
 	uint32_t stack;           /* of that state, in the rows of the present look; 0: not known */

@@ -48,12 +48,12 @@ struct live_device {
 
 struct live_process {
 	int32_t pid;
-	uint32_t rank;          /* number plus 1; 0: none */
-	uint64_t start_ns;      /* with pid: identity */
-	char name[LIVE_NAME];   /* command */
+	uint32_t rank;           /* number plus 1; 0: none */
+	uint64_t start_ns;       /* with pid: identity */
+	char name[LIVE_NAME];    /* command */
 	char command[LIVE_NAME]; /* its arguments; "": not known */
-	char cgroup[LIVE_NAME]; /* path of its control group; "": not known */
-	uint64_t busy_ns;       /* its part of all devices' busy time */
+	char cgroup[LIVE_NAME];  /* path of its control group; "": not known */
+	uint64_t busy_ns;        /* its part of all devices' busy time */
 	uint64_t launches, executions, calls, calls_ns;
 	bool has_times; /* on_cpu_ns and blocked_ns are known */
 	uint64_t on_cpu_ns, blocked_ns;

@@ -104,7 +104,9 @@ static int list_process_kernels(const struct snapshot_maker *maker, struct kerne
 		if (path->name && path->class == ACCOUNT_KERNEL && path->count &&
 		    is_of_pid(maker, path))
 			error = add_path_kernel(rows, &index, path,
-						i < maker->options->path_max_count ? maker->options->path_max_ns[i] : 0);
+						i < maker->options->path_max_count
+							? maker->options->path_max_ns[i]
+							: 0);
 	}
 	pair_map_fini(&index);
 	return error;

@@ -32,13 +32,14 @@
 #include "live/snapshot.h"
 #include "trace/writer.h"
 
-#define READ_NS   UINT64_C(200000000) /* the part of the lag for the interval of the flushes */
+#define READ_NS   UINT64_C(200000000)  /* the part of the lag for the interval of the flushes */
 #define SILENT_NS UINT64_C(3000000000) /* a recorder writes at least every 2 s */
 
 /* Length of the time before the interval whose rows are read too. If the launch of a command, or
  * the command before the first idle gap, is older, the next length is tried, and used for the next
  * LONG_LOOKS pictures. */
 static const uint64_t before_ns[] = {100000000, 2000000000, 15000000000};
+#define MAX_BEFORE_NS UINT64_C(15000000000)
 enum { LONG_LOOKS = 10 };
 
 struct live_watch {
@@ -48,8 +49,9 @@ struct live_watch {
 	struct live_present present;
 	struct hash_map queue_devices; /* id of a queue -> id of its device, for one look */
 	uint64_t lag_ns, newest_ns, end_ns;
-	uint64_t written_ns; /* when the file was last written */
-	uint64_t *path_max_ns;   /* longest execution of each path in the interval */
+	uint64_t hole_ns;      /* time between the last look and this one, whose rows nobody read */
+	uint64_t written_ns;   /* when the file was last written */
+	uint64_t *path_max_ns; /* longest execution of each path in the interval */
 	size_t paths_count, paths_capacity;
 	size_t before;           /* index of before_ns */
 	unsigned int long_looks; /* left with that index */
@@ -93,12 +95,24 @@ void live_watch_set_lag(struct live_watch *watch, uint64_t lag_ns)
 	watch->lag_ns = lag_ns;
 }
 
+#define SAME_WRITE_NS UINT64_C(1000000)
+
+/* The time of one write differs by the time between two readings of the clock. An interval does not
+ * end earlier than the one before for that. */
+static void note_written(struct live_watch *watch)
+{
+	const uint64_t written_ns = live_follow_written_ns(watch->follow);
+
+	if (written_ns > watch->written_ns + SAME_WRITE_NS)
+		watch->written_ns = written_ns;
+}
+
 /* A recording of another boot has ended, so that its times are not compared with this clock. */
 static int update(struct live_watch *watch)
 {
 	const int error = live_follow_update(watch->follow, &watch->newest_ns);
 
-	watch->written_ns = live_follow_written_ns(watch->follow);
+	note_written(watch);
 	watch->has_ended = !error && (live_follow_has_ended(watch->follow) ||
 				      live_follow_is_abandoned(watch->follow));
 	return error;
@@ -163,8 +177,8 @@ static int on_row(void *context, const struct order_item *item, uint64_t launche
 	struct live_owner owner = {0};
 
 	if (item->kind == EVENT_LAUNCH) {
-		owner.device = (uint32_t)hash_map_get(&lone->watch->queue_devices, launch->queue,
-						      0);
+		owner.device =
+			(uint32_t)hash_map_get(&lone->watch->queue_devices, launch->queue, 0);
 		owner.process = model_process_of(lone->analysis->model, launch->thread);
 	}
 	return live_present_row(&lone->watch->present, item, &owner);
@@ -186,8 +200,7 @@ static int note_longest(struct live_watch *watch, const struct lone_commands *lo
 	const struct event_execution *row = command->row;
 	const size_t path = command->path;
 
-	if (!command->is_in_account || row->ended <= lone->begin_ns ||
-	    row->started >= lone->end_ns)
+	if (!command->is_in_account || row->ended <= lone->begin_ns || row->started >= lone->end_ns)
 		return 0;
 	if (array_grow(watch->path_max_ns, watch->paths_capacity, path + 1))
 		return -ENOMEM;
@@ -253,7 +266,8 @@ static int analyse_window(struct live_watch *watch, struct live_window_options *
 	if (watch->long_looks && !--watch->long_looks)
 		watch->before = 0;
 	for (;;) {
-		options->before_ns = before_ns[watch->before];
+		options->before_ns =
+			smaller(before_ns[watch->before] + watch->hole_ns, MAX_BEFORE_NS);
 		error = live_follow_analyse(watch->follow, options, window);
 		if (error || watch->before + 1 == ARRAY_COUNT(before_ns) ||
 		    !needs_earlier_rows(options, window, &lone))
@@ -274,13 +288,14 @@ static int analyse_window(struct live_watch *watch, struct live_window_options *
 static int make_snapshot(struct live_watch *watch, const struct live_look *look,
 			 const struct analysis *analysis, struct live_snapshot **ret_snapshot)
 {
-	const struct live_snapshot_options snapshot_options = {.has_stacks = look->has_stacks,
-							       .places = watch->places,
-							       .in_flight = &watch->flight,
-							       .present = watch->has_ended ? NULL : &watch->present,
-							       .path_max_ns = watch->path_max_ns,
-							       .path_max_count = watch->paths_count,
-							       .pid = look->pid};
+	const struct live_snapshot_options snapshot_options = {
+		.has_stacks = look->has_stacks,
+		.places = watch->places,
+		.in_flight = &watch->flight,
+		.present = watch->has_ended ? NULL : &watch->present,
+		.path_max_ns = watch->path_max_ns,
+		.path_max_count = watch->paths_count,
+		.pid = look->pid};
 	return live_snapshot_new(analysis, &snapshot_options, ret_snapshot)
 		       ? error_set(-ENOMEM, "out of memory")
 		       : 0;
@@ -328,6 +343,12 @@ static void forget(struct live_watch *watch)
 	watch->long_looks = 2;
 }
 
+/* States of threads are followed from one look to the next, so that no rows are left out. */
+static uint64_t hole_before(const struct live_watch *watch, uint64_t begin_ns)
+{
+	return watch->end_ns && begin_ns > watch->end_ns ? begin_ns - watch->end_ns : 0;
+}
+
 int live_watch_look(struct live_watch *watch, const struct live_look *look,
 		    struct live_snapshot **ret_snapshot)
 {
@@ -340,6 +361,7 @@ int live_watch_look(struct live_watch *watch, const struct live_look *look,
 	end_ns = look->end_ns ? look->end_ns : newest_end(watch);
 	if (end_ns < watch->end_ns)
 		forget(watch);
+	watch->hole_ns = hole_before(watch, end_ns - smaller(look->interval_ns, end_ns));
 	watch->end_ns = end_ns;
 	return analyse(watch, look, ret_snapshot);
 }

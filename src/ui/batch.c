@@ -137,7 +137,7 @@ struct growing {
 	uint64_t newest_ns; /* rows are complete up to here */
 	bool is_over, is_late;
 	bool has_printed; /* empty intervals before the first one are left out */
-	int signal; /* that ended the wait; 0: none */
+	int signal;       /* that ended the wait; 0: none */
 };
 
 /* Says once that the recorder is late. No interval is printed until its rows are there. */

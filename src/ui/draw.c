@@ -118,18 +118,9 @@ static void put_summary(struct canvas *canvas, const struct live_snapshot *snaps
 
 static const struct hint {
 	const char *key, *text;
-} hints[] = {{"q", "quit"},
-	     {"?", "help"},
-	     {"Tab", "view"},
-	     {"Enter", "open"},
-	     {"s", "sort"},
-	     {"/", "find"},
-	     {"r", "record"},
-	     {"Space", "freeze"},
-	     {"↑↓", "choose"},
-	     {"+-", "interval"},
-	     {"←→", "earlier, later"},
-	     {"Esc", "back"}};
+} hints[] = {{"q", "quit"},    {"?", "help"},      {"Tab", "view"},          {"Enter", "open"},
+	     {"s", "sort"},    {"/", "find"},      {"r", "record"},          {"Space", "freeze"},
+	     {"↑↓", "choose"}, {"+-", "interval"}, {"←→", "earlier, later"}, {"Esc", "back"}};
 
 static void put_hints(struct canvas *canvas, int row)
 {

@@ -197,7 +197,8 @@ int ui_draw_views(struct canvas *canvas, const struct ui_area *area,
 
 	if (area->rows < 2)
 		return 0;
-	return has_room && state->view != VIEW_IDLE && !is_inside(state) && !*state->filter && !state->is_typing
+	return has_room && state->view != VIEW_IDLE && !is_inside(state) && !*state->filter &&
+			       !state->is_typing
 		       ? draw_all(canvas, area, snapshot, state)
 		       : draw_one(canvas, area, snapshot, state);
 }

@@ -23,6 +23,7 @@
 #include "base/format.h"
 #include "base/string.h"
 #include "live/snapshot.h"
+#include "ui/idle_text.h"
 
 /* ---- cells ----------------------------------------------------------------------------------- */
 

@@ -8,13 +8,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analyze/account/account.h"
 #include "ui/canvas.h"
 #include "ui/state.h"
 
 struct live_snapshot;
-
-struct live_device;
 
 enum { UI_COLUMNS = 9, UI_CELL = 40 };
 
@@ -65,11 +62,6 @@ struct ui_table {
 int ui_table_make(struct ui_table *table, enum ui_view view, const struct live_snapshot *snapshot,
 		  const struct ui_state *state);
 void ui_table_fini(struct ui_table *table);
-
-/* "load_batch (data.py:31): computing  (on a processor …)": the place of the largest cause, a
- * cause and its meaning. */
-void ui_idle_text(const struct live_device *device, enum account_cause cause, char *ret_text,
-		  size_t size);
 
 /* "1: NVIDIA H100 …": the number, as --device takes it, comes first if there are several devices,
  * because the end may be cut. "" for LIVE_NO_INDEX. Returns ret_text. */

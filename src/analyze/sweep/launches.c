@@ -114,8 +114,7 @@ static int open_launch(struct sweep *sweep, const struct event_launch *row, size
 	if (note_for_samples(sweep, command, 0))
 		return -ENOMEM;
 	sweep_measure_groups(sweep, row, command);
-	error = sweep_launch_in_ranges(sweep, command,
-				       is_counted(analysis, row));
+	error = sweep_launch_in_ranges(sweep, command, is_counted(analysis, row));
 	if (error)
 		return error;
 	sweep_link_open(sweep, place);

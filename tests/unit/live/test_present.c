@@ -25,8 +25,8 @@ static void launch(struct live_present *present, uint32_t thread, uint64_t time)
 	     &(struct event_launch){.thread = thread, .enter = time, .exit = time + 1});
 }
 
-static void switch_to(struct live_present *present, uint64_t time, uint32_t previous,
-		      uint32_t next, enum event_switch_reason reason)
+static void switch_to(struct live_present *present, uint64_t time, uint32_t previous, uint32_t next,
+		      enum event_switch_reason reason)
 {
 	give(present, EVENT_SWITCH, time,
 	     &(struct event_switch){.time = time,

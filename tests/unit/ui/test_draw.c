@@ -35,7 +35,10 @@ static struct live_device devices[] = {
 static struct live_process processes[] = {
 	{.pid = 4711,
 	 .name = "python3",
-	 .command = "/usr/bin/python3 /home/me/train.py --out /tmp/x", .busy_ns = 300000000, .launches = 900, .calls = 1800},
+	 .command = "/usr/bin/python3 /home/me/train.py --out /tmp/x",
+	 .busy_ns = 300000000,
+	 .launches = 900,
+	 .calls = 1800},
 	{.pid = 4712, .name = "worker", .busy_ns = 100000000, .launches = 100, .calls = 200},
 	{.pid = 4713, .name = "ended"},
 };
