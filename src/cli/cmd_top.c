@@ -59,7 +59,7 @@ struct top_session {
 	char file[64];                      /* its file */
 	char note[512];                     /* why no device is known */
 	uint64_t explain_ns;                /* when the note is made anew */
-	char message[1200];                 /* of the recorder */
+	char message[1200];                 /* a message of the recorder */
 	int status;                         /* the program's, if it has ended by itself */
 };
 
@@ -254,7 +254,7 @@ static int start_recorder(struct top_session *session, struct live_follow **ret_
 	return error ? error : live_follow_new(fd, ret_follow);
 }
 
-/* A file that nobody writes and that has no rows is explained as in duet report. */
+/* A file without rows that no process writes is explained as in duet report. */
 static int check_file(const char *path, struct live_follow *follow)
 {
 	struct model *model = NULL;

@@ -247,7 +247,7 @@ static int make_room(struct live_places *places)
 
 /* ---- open gaps ------------------------------------------------------------------------------- */
 
-/* A shorter wait has ended before somebody reads its name. */
+/* A shorter wait has ended before a reader sees its name. */
 #define NAMED_NS UINT64_C(50000000)
 
 static int name_stack(struct live_places *places, struct snapshot_maker *maker, uint32_t stack,

@@ -25,10 +25,10 @@ enum { LIVE_WAIT = 64, LIVE_PLACE = 128 };
 struct live_thread {
 	uint32_t id, process;     /* ids in the trace */
 	enum account_cause doing; /* CAUSE_ON_CPU, _BLOCKED, _PREEMPTED; CAUSE_UNKNOWN */
-	uint64_t since_ns;        /* of that state */
-	uint32_t stack;           /* of that state, in the rows of the present look; 0: not known */
-	uint32_t wait_string;     /* the same for the object that it waits for */
-	bool is_named;            /* place and wait are those of the state */
+	uint64_t since_ns;        /* begin of that state */
+	uint32_t stack;       /* the state's stack, in the rows of the present look; 0: not known */
+	uint32_t wait_string; /* the same for the object that it waits for */
+	bool is_named;        /* place and wait are those of the state */
 	bool has_ended;
 	char place[LIVE_PLACE], wait[LIVE_WAIT];
 };
@@ -36,7 +36,7 @@ struct live_thread {
 /* The last launch of a thread on a device. */
 struct live_launcher {
 	uint32_t device, thread; /* ids */
-	uint64_t enter;          /* of the last launch; 0: none so far */
+	uint64_t enter;          /* time of the last launch; 0: none so far */
 	uint64_t ended;          /* the device's last end of a command so far; 0: not known */
 };
 

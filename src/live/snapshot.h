@@ -43,7 +43,7 @@ struct live_device {
 	uint64_t open_ns;
 	uint64_t no_command_ns; /* with open_ns: time since the last command, at end_ns */
 	bool is_so_far;         /* most of cause_ns is provisional */
-	char wait[64];          /* with is_so_far: what that thread waits for; "": not known */
+	char wait[64]; /* with is_so_far: the object of that thread's wait; "": not known */
 };
 
 struct live_process {

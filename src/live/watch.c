@@ -49,7 +49,7 @@ struct live_watch {
 	struct live_present present;
 	struct hash_map queue_devices; /* id of a queue -> id of its device, for one look */
 	uint64_t lag_ns, newest_ns, end_ns;
-	uint64_t hole_ns;      /* time between the last look and this one, whose rows nobody read */
+	uint64_t hole_ns;      /* time between the last look and this one: its rows are read too */
 	uint64_t written_ns;   /* when the file was last written */
 	uint64_t *path_max_ns; /* longest execution of each path in the interval */
 	size_t paths_count, paths_capacity;
@@ -359,6 +359,9 @@ int live_watch_look(struct live_watch *watch, const struct live_look *look,
 		return error;
 	*ret_snapshot = NULL;
 	end_ns = look->end_ns ? look->end_ns : newest_end(watch);
+	/* rows that were read do not become unread */
+	if (!look->end_ns && !watch->has_ended)
+		end_ns = larger(end_ns, watch->end_ns);
 	if (end_ns < watch->end_ns)
 		forget(watch);
 	watch->hole_ns = hole_before(watch, end_ns - smaller(look->interval_ns, end_ns));

@@ -21,7 +21,7 @@ static const struct ui_column processes[] = {
 	{"IN CALLS", COLUMN_RIGHT, 8, 0, "time of its threads in calls of OpenCL, CUDA, …"},
 	{"ON CPU", COLUMN_RIGHT, 8, 0, "time of its threads on processors; 100 % is one core"},
 	{"BLOCKED", COLUMN_RIGHT, 8, 0, "time in which its threads waited for something"},
-	{"COMMAND", COLUMN_LEFT, 26, 104, "what was started, without folders"},
+	{"COMMAND", COLUMN_LEFT, 26, 104, "its command line, without folders"},
 	{0},
 };
 

@@ -146,7 +146,7 @@ static unsigned int next_cause(const struct live_device *device, unsigned int be
 	return best;
 }
 
-/* What is said of the largest cause: the object of the wait, and since when there was no command.
+/* Details of the largest cause: the object of the wait, and since when there was no command.
  * DETAIL_OTHER: it is another cause. */
 enum detail { DETAIL_WAIT, DETAIL_SINCE, DETAIL_NONE, DETAIL_OTHER };
 

@@ -9,7 +9,7 @@
 #include <sys/types.h>
 
 struct top_missing {
-	const char *pids;    /* of -p; NULL: every process that we may read */
+	const char *pids;    /* the value of -p; NULL: every process that we may read */
 	const char *collect; /* names of collectors; NULL: the default ones */
 	pid_t own;           /* the recorder; not looked at without pids */
 };
