@@ -33,7 +33,7 @@ static atomic_uint called_count;
 
 uint64_t sim_copy_ns(uint64_t bytes)
 {
-	return 1000 + (uint64_t)((double)bytes / sim_options.copy_gbps);
+	return (uint64_t)sim_options.copy_ns + (uint64_t)((double)bytes / sim_options.copy_gbps);
 }
 
 uint64_t sim_kernel_ns(const struct _cl_kernel *kernel)

@@ -18,6 +18,7 @@ struct sim_options sim_options = {
 	.uuid = 1,
 	.pci = 1,
 	.kernel_us = 20,
+	.copy_ns = 1000,
 	.copy_gbps = 8,
 };
 
@@ -37,6 +38,7 @@ static const struct option_row rows[] = {
 	ROW(doze_ms, INTEGER),
 	ROW(wake_us, INTEGER),
 	ROW(kernel_us, REAL),
+	ROW(copy_ns, INTEGER),
 	ROW(copy_gbps, REAL),
 	ROW(fail_every, INTEGER),
 	ROW(bad_stamp_every, INTEGER),
@@ -115,10 +117,11 @@ bool sim_options_read(void)
 	sim_options.drift_ppb = (int64_t)(sim_options.drift_ppm * 1000);
 	if (is_within(sim_options.devices, 1, MAX_SIM_DEVICES) &&
 	    is_within(sim_options.engines, 1, MAX_SIM_ENGINES) &&
-	    is_within(sim_options.first, 0, sim_options.devices - 1) && sim_options.copy_gbps > 0)
+	    is_within(sim_options.first, 0, sim_options.devices - 1) &&
+	    is_within(sim_options.copy_ns, 1, MAX_SIM_COPY_NS) && sim_options.copy_gbps > 0)
 		return true;
-	fprintf(stderr, "sim-opencl: SIM_OPENCL: devices, engines, first or copy_gbps is out of "
-			"range\n");
+	fprintf(stderr, "sim-opencl: SIM_OPENCL: devices, engines, first, copy_ns or copy_gbps is "
+			"out of range\n");
 	return false;
 }
 

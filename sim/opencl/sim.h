@@ -35,7 +35,12 @@
 
 #define SIM_NEVER UINT64_MAX
 
-enum { MAX_SIM_DEVICES = 16, MAX_SIM_ENGINES = 16, MAX_SIM_QUEUE_PROPERTIES = 16 };
+enum {
+	MAX_SIM_DEVICES = 16,
+	MAX_SIM_ENGINES = 16,
+	MAX_SIM_QUEUE_PROPERTIES = 16,
+	MAX_SIM_COPY_NS = 1000000000
+};
 
 /* ---- options --------------------------------------------------------------------------------- */
 
@@ -58,6 +63,7 @@ enum sim_bad_stamp {
 struct sim_options {
 	int64_t devices, first, engines, offset_ns, drift_ppb, timer, query_ns, latency_ns;
 	int64_t fail_every, bad_stamp_every, never_every, uuid, pci, no_profiling;
+	int64_t copy_ns;          /* of each copy, beside the time of its bytes */
 	int64_t doze_ms, wake_us; /* a device idle for longer starts a command so much later */
 	int64_t local_bytes, private_bytes; /* of each kernel */
 	int64_t no_success;                 /* a queue that is made writes no CL_SUCCESS */

@@ -18,6 +18,8 @@
  *		waits for the device
  *	HIP_LAUNCH(number, name, version, parameters, arguments)
  *		launches kernels
+ *	HIP_LAUNCH_EX(number, name, version, parameters, arguments)
+ *		launches the kernel of its second parameter; default: HIP_LAUNCH
  *	HIP_COOPERATIVE(number, name, version, parameters, arguments)
  *		launches a kernel whose work-groups can wait for each other; default: HIP_LAUNCH
  *	HIP_GRAPH(number, name, version, parameters, arguments)
@@ -32,6 +34,9 @@
  * HIP_BOTH is two rows: a function, and the one with the suffix _spt, which uses the default stream
  * of its thread and takes the same arguments.
  */
+#ifndef HIP_LAUNCH_EX
+#define HIP_LAUNCH_EX HIP_LAUNCH
+#endif
 #ifndef HIP_COOPERATIVE
 #define HIP_COOPERATIVE HIP_LAUNCH
 #endif
@@ -80,9 +85,9 @@ HIP_COOPERATIVE(299, hipModuleLaunchCooperativeKernel, "hip_5.5",
 	block_x, block_y, block_z, shared_bytes, stream, values))
 HIP_COOPERATIVE(300, hipModuleLaunchCooperativeKernelMultiDevice, "hip_5.5",
 	(void *launches, uint32_t count, uint32_t flags), (launches, count, flags))
-HIP_LAUNCH(301, hipLaunchKernelExC, "hip_6.5",
+HIP_LAUNCH_EX(301, hipLaunchKernelExC, "hip_6.5",
 	(const void *how, const void *function, void **values), (how, function, values))
-HIP_LAUNCH(302, hipDrvLaunchKernelEx, "hip_6.5",
+HIP_LAUNCH_EX(302, hipDrvLaunchKernelEx, "hip_6.5",
 	(const void *how, hip_handle function, void **values, void **extra), (how, function, values, extra))
 HIP_BOTH(HIP_GRAPH, 303, 304, hipGraphLaunch, "hip_4.3", "hip_5.3",
 	(hip_handle graph, hip_handle stream), (graph, stream))
@@ -263,7 +268,7 @@ HIP_CALL(400, hipEventElapsedTime, "hip_4.2",
 /* ---- graphs ---- */
 /* The call's stack is the place of a capture. */
 HIP_BOTH(HIP_CALL, 401, 402, hipStreamBeginCapture, "hip_4.3", "hip_5.3",
-	(hip_handle stream, int mode), (stream, mode), (take_stack(call), 0))
+	(hip_handle stream, int mode), (stream, mode), (take_stack(call, 0), 0))
 HIP_BOTH(HIP_CALL, 403, 404, hipStreamEndCapture, "hip_4.3", "hip_5.3",
 	(hip_handle stream, hip_handle *graph), (stream, graph), 0)
 HIP_CALL(405, hipGraphCreate, "hip_4.3",
@@ -349,5 +354,6 @@ HIP_OTHER_SYMBOL(hipHccModuleLaunchKernel,
 	"_Z24hipHccModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_", "hip_4.2")
 /* clang-format on */
 #undef HIP_BOTH
+#undef HIP_LAUNCH_EX
 #undef HIP_COOPERATIVE
 #undef HIP_GRAPH

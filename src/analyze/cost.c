@@ -104,6 +104,9 @@ static int find_series(struct reading *reading)
 							      (enum cost_metric)metric};
 			if (reading->of[i].place == SIZE_MAX)
 				return -ENOMEM;
+			if (series->limit)
+				reading->costs.all[reading->of[i].place].limit =
+					(double)series->limit * PPM;
 		}
 	}
 	return 0;
@@ -167,6 +170,23 @@ static void divide(struct cost_process *cost)
 	}
 	if (cost->own_ns)
 		cost->own_cost /= (double)cost->own_ns;
+}
+
+enum cost_limit cost_limit_of(const struct cost_process *cost)
+{
+	uint64_t all_ns = 0;
+	double mean, error;
+
+	for (uint32_t i = 0; i < COST_LEVELS; i++)
+		all_ns += cost->level_ns[i];
+	if (!cost->limit || !all_ns || (!cost->measured_ns && !cost->own_ns))
+		return COST_LIMIT_UNKNOWN;
+	mean = (cost->cost * (double)cost->measured_ns + cost->own_cost * (double)cost->own_ns) /
+	       (double)all_ns;
+	error = cost->half_width * (double)cost->measured_ns / (double)all_ns;
+	if (mean + error <= cost->limit)
+		return COST_LIMIT_HELD;
+	return mean - error > cost->limit ? COST_LIMIT_NOT_HELD : COST_LIMIT_UNKNOWN;
 }
 
 int costs_new(const struct model *model, struct costs *ret_costs)

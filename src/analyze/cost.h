@@ -24,7 +24,13 @@ struct cost_process {
 	/* That was not possible: duet's own time. */
 	uint64_t own_ns;
 	double own_cost;
+	double limit; /* --max-overhead as a part of the time; 0: not known */
 };
+
+/* Whether the limit was held over the whole time. Time with counts alone costs nothing that can be
+ * measured. */
+enum cost_limit { COST_LIMIT_UNKNOWN, COST_LIMIT_HELD, COST_LIMIT_NOT_HELD };
+enum cost_limit cost_limit_of(const struct cost_process *cost);
 
 struct costs {
 	struct cost_process *all;

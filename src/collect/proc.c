@@ -264,6 +264,15 @@ void proc_thread_name(uint32_t pid, uint32_t tid, char name[64])
 	name[strcspn(name, "\n")] = '\0';
 }
 
+bool proc_waited_ns(uint32_t pid, uint32_t tid, uint64_t *ret_ns)
+{
+	char path[64], text[96];
+
+	snprintf(path, sizeof(path), "/proc/%u/task/%u/schedstat", pid, tid);
+	read_text(path, sizeof(text), text);
+	return sscanf(text, "%*u %" SCNu64, ret_ns) == 1;
+}
+
 int proc_seccomp(uint32_t pid, int *ret_filters)
 {
 	char path[64], text[1 << 16],

@@ -55,6 +55,10 @@ uint32_t proc_thread(uint32_t pid, uint32_t ns_pid, uint32_t ns_tid, uint32_t *i
 /* Reads the name of a thread; "": it is gone. */
 void proc_thread_name(uint32_t pid, uint32_t tid, char name[64]);
 
+/* How long a thread was ready to run and had no processor, since its start. False: it is gone, or
+ * the kernel does not count it. */
+bool proc_waited_ns(uint32_t pid, uint32_t tid, uint64_t *ret_ns);
+
 /* Seccomp mode of a process: 0 none, 1 strict, 2 filter; -1: not known. ret_filters: number of
  * filters; -1 before Linux 5.9. */
 int proc_seccomp(uint32_t pid, int *ret_filters);

@@ -121,14 +121,35 @@ void process_inherit(struct process *process, const struct process *from, bool i
 	row->rank_count = from->row.rank_count;
 	row->parent = from->row.parent;
 	row->parent_pid = from->row.parent_pid;
-	if (!is_child)
+	process->is_attached = from->is_attached;
+	if (!is_child) {
+		process->is_paused = from->is_paused;
 		return;
+	}
 	row->parent = from->is_described ? from->row.id : 0;
 	row->parent_pid = from->row.pid;
 	row->exe_string = from->row.exe_string;
 	row->command_string = from->row.command_string;
 	memcpy(process->name, from->name, sizeof(process->name));
 	process->exe = from->exe ? strdup(from->exe) : NULL;
+}
+
+bool processes_begin_attaching(struct processes *processes, uint32_t pid)
+{
+	struct process *process = processes_find(processes, pid);
+	const bool is_first = !process || !process->is_attached;
+
+	if (process)
+		process->is_attached = true;
+	return is_first;
+}
+
+void processes_pause(struct processes *processes, uint32_t pid, bool is_paused)
+{
+	struct process *process = processes_find(processes, pid);
+
+	if (process)
+		process->is_paused = is_paused;
 }
 
 static void end_threads(struct processes *processes, struct process *process, uint64_t now_ns)
@@ -368,6 +389,7 @@ void process_thread_end(struct processes *processes, struct process *process, ui
 void process_adopt(struct processes *processes, uint32_t pid, struct event_process *ret_row)
 {
 	struct process *process = processes_find(processes, pid);
+	const bool is_attached = process && process->is_attached && !process->has_ended;
 
 	/* A process that is adopted already has called exec since, unless its guest was attached to
 	 * another recorder. */
@@ -381,6 +403,7 @@ void process_adopt(struct processes *processes, uint32_t pid, struct event_proce
 	}
 	if (!process)
 		return;
+	process->is_attached = is_attached;
 	if (process->is_fed)
 		ret_row->guest_begin_ns = process->row.guest_begin_ns;
 	process->row = *ret_row;

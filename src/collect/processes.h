@@ -64,6 +64,8 @@ struct process {
 	bool is_new_image; /* after an exec, until code is mapped */
 	bool is_unwatched; /* still running, but events of it are no longer reported */
 	bool is_closed;    /* no right to read its threads and memory */
+	bool is_attached;  /* the session has attached the collectors to it, or to its parent */
+	bool is_paused;    /* not wanted at present: collectors write no rows of it */
 	char name[PROCESS_NAME_BYTES];
 	uint32_t living;           /* number of living threads */
 	struct hash_map threads;   /* tid -> struct process_thread *, owned */
@@ -106,6 +108,11 @@ void processes_end(struct processes *processes, uint32_t pid, uint64_t now_ns);
 
 /* Drops processes and threads that ended longer ago. Call it each second. */
 void processes_forget(struct processes *processes, uint64_t now_ns);
+
+/* Whether the collectors are to be attached to a process now: once for all its images. */
+bool processes_begin_attaching(struct processes *processes, uint32_t pid);
+/* Whether a process that lives on is recorded. */
+void processes_pause(struct processes *processes, uint32_t pid, bool is_paused);
 
 /* Copies what a new image shares with the one before it, or a forked child with its parent. */
 void process_inherit(struct process *process, const struct process *from, bool is_child);

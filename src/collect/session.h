@@ -32,6 +32,7 @@ struct session_options {
 	/* Quota for tables of samples and for the recorder; 0: the default. */
 	uint64_t memory_bytes;
 	double max_overhead;           /* 0.02: 2 %; 0: no limit */
+	const char *overhead_range;    /* the yardstick: ranges of this name; NULL: launches */
 	bool preload;                  /* load guests by LD_PRELOAD instead of the loader's layer */
 	struct device_choice *devices; /* borrowed; devices to record; NULL: all */
 	/* Folder for copies of files that may be deleted before the end; NULL: none. */

@@ -53,6 +53,7 @@ enum {
 
 struct guest_page guest_page;
 _Atomic bool guest_exit_begun;
+_Atomic uint64_t guest_next_look_ms;
 _Thread_local struct guest_thread *guest_self __attribute__((tls_model("initial-exec")));
 static _Thread_local struct {
 	uint32_t calls;
@@ -76,7 +77,7 @@ static struct guest {
 	uint32_t attachments; /* number so far, including those of parents before a fork */
 	uint32_t stalls;      /* number of consecutive recorders that did not answer */
 	bool is_refused;      /* the last search ended without a chance for the next one */
-	_Atomic uint64_t next_look_ms, soon_until_ms;
+	_Atomic uint64_t soon_until_ms;
 	bool is_started; /* guest_init ran in this process or a parent of it */
 	pthread_key_t key;
 	bool key_made, is_wiped;
@@ -547,6 +548,13 @@ static uint64_t look_interval_ms(void)
 								 : LOOK_INTERVAL_MS;
 }
 
+/* The calls of all threads that begin after the mode is set are recorded. */
+static void begin_recording(const struct attachment *attachment)
+{
+	set_mode(attachment->mode);
+	atomic_store(&attachment->rings.region->begun_ns, ring_now(RING_CLOCK_MONOTONIC));
+}
+
 /* The caller holds the lock. After a fork everything but the page is a copy of the parent's state.
  */
 static void try_to_attach(uint32_t max_ms, struct moment *ret_begin)
@@ -555,9 +563,9 @@ static void try_to_attach(uint32_t max_ms, struct moment *ret_begin)
 
 	prepare_process();
 	attached = attach(max_ms, ret_begin);
-	guest.next_look_ms = ring_now_ms() + look_interval_ms();
+	atomic_store(&guest_next_look_ms, ring_now_ms() + look_interval_ms());
 	if (attached)
-		set_mode(atomic_load(&guest.attachment)->mode);
+		begin_recording(atomic_load(&guest.attachment));
 	else if (atomic_load(&guest_page.mode) != GUEST_OFF)
 		set_mode(GUEST_IDLE);
 }
@@ -737,10 +745,10 @@ struct guest_thread *guest_enter_for(const char *argument, enum session_entered 
 /* One thread looks, and the others go on. */
 static bool is_time_to_look(void)
 {
-	uint64_t now = ring_now_ms(), due = atomic_load(&guest.next_look_ms);
+	uint64_t now = ring_now_ms(), due = atomic_load(&guest_next_look_ms);
 
 	return now >= due &&
-	       atomic_compare_exchange_strong(&guest.next_look_ms, &due, now + REFUSED_INTERVAL_MS);
+	       atomic_compare_exchange_strong(&guest_next_look_ms, &due, now + REFUSED_INTERVAL_MS);
 }
 
 void guest_look_for_recorder(void)

@@ -142,6 +142,18 @@ struct guest_thread *guest_enter_for(const char *argument, enum session_entered 
  * most 25 times per second, without waiting. */
 void guest_look_for_recorder(void);
 
+/* The next look is due at this time (ring_now_ms). */
+extern _Atomic uint64_t guest_next_look_ms;
+
+/* For calls of an idle guest that cost a microsecond or more, such as an enqueue: a program may do
+ * nothing else for hours, and as seldom as it likes. Reading the clock costs some 5 ns. */
+static inline void guest_look_if_due(void)
+{
+	if (GUEST_UNLIKELY(ring_now_ms() >=
+			   atomic_load_explicit(&guest_next_look_ms, memory_order_relaxed)))
+		guest_look_for_recorder();
+}
+
 static inline uint64_t guest_now(const struct guest_thread *thread)
 {
 	return ring_now(thread->clock);
@@ -375,6 +387,16 @@ static inline uint32_t guest_stack_of(struct guest_thread *thread, uint64_t site
 		return 0;
 	return GUEST_LIKELY(!guest_detail(thread)) ? guest_take_stack(thread)
 						   : guest_sample_stack(thread, site);
+}
+
+/* The site of a call that a runtime passes on from one place of its own. place: return
+ * address of the program's call, or 0 if it is not known; function: number of the API's function;
+ * kernel: handle or id, or 0. */
+static inline uint64_t guest_site(uint64_t place, uint32_t function, uint64_t kernel)
+{
+	const uint64_t both = (place ^ (uint64_t)function << 48) * UINT64_C(0xff51afd7ed558ccd);
+
+	return (both ^ both >> 32 ^ kernel) * UINT64_C(0xc4ceb9fe1a85ec53);
 }
 
 /* The site is the place to which the calling function returns. */

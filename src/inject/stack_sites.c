@@ -17,7 +17,8 @@
 #include "inject/guest.h"
 
 enum {
-	SITES = 512, /* call sites of a thread; a power of two */
+	SITE_BITS = 9,
+	SITES = 1 << SITE_BITS, /* call sites of a thread */
 	SITE_PROBES = 4,
 	/* Stacks that a call site gets at once; one more becomes available each 32 ms. So a site
 	 * with up to 31 launches per second has the stack of each launch. */
@@ -90,7 +91,8 @@ static uint32_t next_random(struct call_sites *sites)
 /* Returns the site of a key. If its places are taken, it replaces one of the others. */
 static struct call_site *find_site(struct call_sites *sites, uint64_t key, uint32_t now_ms)
 {
-	uint32_t first = (uint32_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 32), i = 0;
+	/* The highest bits depend on all bits of the key. */
+	uint32_t first = (uint32_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> (64 - SITE_BITS)), i = 0;
 	struct call_site *site;
 
 	for (; i < SITE_PROBES; i++) {

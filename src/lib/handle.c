@@ -53,6 +53,7 @@ static void begin(struct duet *duet, const struct attachment *attachment)
 {
 	duet->recorded_by = attachment->recorder;
 	set_mode(duet, HANDLE_RECORDING + ++duet->starts);
+	atomic_store(&attachment->rings.region->begun_ns, ring_now(RING_CLOCK_MONOTONIC));
 }
 
 static int add_attachment(struct duet *duet, const struct handshake_environment *recorder,

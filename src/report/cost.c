@@ -90,6 +90,18 @@ static void append_cost(const struct cost_process *cost, struct string_builder *
 		string_builder_append(line, "cost not measured");
 }
 
+/* "; limit 1 %: held" */
+static void append_limit(const struct cost_process *cost, struct string_builder *line)
+{
+	static const char *const texts[] = {[COST_LIMIT_UNKNOWN] = "held or not, not certain",
+					    [COST_LIMIT_HELD] = "held",
+					    [COST_LIMIT_NOT_HELD] = "not held"};
+
+	if (cost->limit > 0)
+		string_builder_appendf(line, "; limit %g %%: %s", cost->limit * 100,
+				       texts[cost_limit_of(cost)]);
+}
+
 static void append_levels(const struct cost_process *cost, struct string_builder *line)
 {
 	const char *separator = "";
@@ -109,6 +121,7 @@ static void put_cost(const struct report *report, const struct cost_process *cos
 	struct string_builder line = {0};
 
 	append_cost(cost, &line);
+	append_limit(cost, &line);
 	if (cost->process)
 		string_builder_appendf(&line, " (process %u, %s)", cost->process->pid, cost->guest);
 	put_line(report, heading, &line);
@@ -175,6 +188,10 @@ static void write_cost(const struct cost_process *cost, struct json_writer *json
 	if (cost->own_ns)
 		json_pair_double(json, "own_ratio", cost->own_cost);
 	json_pair_u64(json, "own_ns", cost->own_ns);
+	if (cost->limit > 0)
+		json_pair_double(json, "limit", cost->limit);
+	if (cost_limit_of(cost) != COST_LIMIT_UNKNOWN)
+		json_pair_bool(json, "held", cost_limit_of(cost) == COST_LIMIT_HELD);
 	json_pair_u64(json, "steps", cost->steps);
 	json_pair_object(json, "levels_ns");
 	for (uint32_t i = 0; i < COST_LEVELS; i++)

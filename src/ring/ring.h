@@ -123,6 +123,8 @@ struct ring_region {
 	_Atomic uint32_t last;          /* enum ring_last */
 	/* recorder: enum ring_detail; the guest reads it in each call, beside `enabled` */
 	_Atomic uint32_t detail;
+	/* guest: CLOCK_MONOTONIC, from which on it records all calls; 0: not yet */
+	_Atomic uint64_t begun_ns;
 	_Alignas(64) _Atomic uint64_t trouble[RING_TROUBLE_COUNT]; /* guest */
 	/* guest, before that trouble: the interpreter's version, NUL-terminated */
 	char python_unknown[RING_PYTHON_BYTES];

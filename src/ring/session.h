@@ -37,7 +37,7 @@
 #include <sys/un.h>
 
 #define SESSION_MAGIC   0x74657564u /* "duet" */
-#define SESSION_VERSION 5u
+#define SESSION_VERSION 6u
 
 #define SESSION_VARIABLE         "DUET_SESSION"
 /* "MODE" or "MODE:FILTERS": the recorder's own seccomp mode (0, 1, 2) and, from Linux 5.9 on, its

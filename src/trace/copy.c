@@ -25,8 +25,7 @@
 #include "trace/writer.h"
 
 enum {
-	MAX_DEPTH = 64,       /* length of a chain of entities that refer to each other */
-	COPIED_SOURCE_BIT = 1 /* highest bit of a chunk's source: keeps copied rows apart */
+	MAX_DEPTH = 64, /* length of a chain of entities that refer to each other */
 };
 
 struct trace_copy {
@@ -265,13 +264,15 @@ static int copy_chunk(struct trace_copy *copy, size_t index, uint64_t *skipped)
 	const struct trace_chunk *chunk = trace_reader_chunk(copy->source, index);
 	const struct trace_format *format = trace_format_find(chunk->kind);
 	const struct trace_source source = {
-		chunk->source ^ (uint32_t)COPIED_SOURCE_BIT << 31,
-		copy_entity(copy, EVENT_CLOCK, chunk->clock),
+		chunk->source | TRACE_COPIED_SOURCE, copy_entity(copy, EVENT_CLOCK, chunk->clock),
 		chunk->seen_clock ? copy_entity(copy, EVENT_CLOCK, chunk->seen_clock) : 0};
 	auto_free char *rows = NULL;
-	size_t count;
-	int error = trace_reader_rows(copy->source, index, (void **)&rows, &count);
+	size_t count = 0;
+	int error;
 
+	if (copy->options.only_own && chunk->source & TRACE_COPIED_SOURCE)
+		return 0;
+	error = trace_reader_rows(copy->source, index, (void **)&rows, &count);
 	if (error == -EBADMSG)
 		return 0;
 	for (size_t i = 0; !error && i < count && !copy->error; i++) {

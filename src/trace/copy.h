@@ -14,6 +14,10 @@
 
 #include "event/event.h"
 
+/* The highest bit of a chunk's source: its rows were copied from another trace, or are about rows
+ * that were. */
+#define TRACE_COPIED_SOURCE (UINT32_C(1) << 31)
+
 struct trace_copy;
 struct trace_reader;
 struct trace_writer;
@@ -33,6 +37,7 @@ struct trace_copy_options {
 	 * are. */
 	bool (*has_row)(void *context, enum event_kind kind, void *row);
 	void *context;
+	bool only_own;  /* rows that were copied into the source themselves are left out */
 	uint32_t kinds; /* bit mask of the kinds of rows to copy: 1 << EVENT_API … */
 };
 

@@ -480,6 +480,13 @@ uint32_t trace_tail_next(const struct trace_tail *tail, uint32_t after)
 	return next < tail->count ? tail->segments[next].head.number : 0;
 }
 
+uint64_t trace_tail_begin_of(const struct trace_tail *tail, uint32_t number)
+{
+	const size_t place = number ? find_after(tail, number - 1) : 0;
+
+	return place < tail->count ? tail->segments[place].head.begin_ns : 0;
+}
+
 uint32_t trace_tail_present(const struct trace_tail *tail, uint64_t *ret_begin_ns)
 {
 	const struct tail_segment *last = tail->count ? &tail->segments[tail->count - 1] : NULL;

@@ -69,5 +69,7 @@ int trace_tail_read_ended(struct trace_tail *tail, uint32_t after, uint64_t max_
 uint32_t trace_tail_segment_at(const struct trace_tail *tail, uint64_t time_ns);
 /* Number of the first segment after `after`; 0: none. */
 uint32_t trace_tail_next(const struct trace_tail *tail, uint32_t after);
+/* When the first segment with at least this number began (CLOCK_MONOTONIC); 0: there is none. */
+uint64_t trace_tail_begin_of(const struct trace_tail *tail, uint32_t number);
 /* Number of the newest segment, and when it began (CLOCK_MONOTONIC); 0: none. */
 uint32_t trace_tail_present(const struct trace_tail *tail, uint64_t *ret_begin_ns);

@@ -240,6 +240,7 @@ void trace_writer_set_pace(struct trace_writer *writer, uint64_t flush_ns, uint6
 {
 	struct trace_writer_options *options = &writer->options;
 
+	writer->is_followed = segment_ns != 0;
 	options->flush_ns = writer->usual_flush_ns;
 	if (flush_ns && flush_ns < options->flush_ns)
 		options->flush_ns = flush_ns;
@@ -654,6 +655,17 @@ static int write_old_entities(struct trace_writer *writer, uint64_t now_ns)
 	return error ? error : segment_write_entities(writer);
 }
 
+/* A follower learns from the next head that the segment has all rows of its time. The first rows
+ * after it are written later. */
+static int end_segment(struct trace_writer *writer)
+{
+	int error = segment_end(writer), next_error = 0;
+
+	if (writer->is_followed)
+		next_error = segment_begin(writer);
+	return error ? error : next_error;
+}
+
 int trace_writer_flush(struct trace_writer *writer, uint64_t now_ns)
 {
 	uint64_t before = writer->stats.bytes;
@@ -669,7 +681,7 @@ int trace_writer_flush(struct trace_writer *writer, uint64_t now_ns)
 	if (writer->segments.is_open &&
 	    (now_ns - writer->segments.since_ns >= writer->options.segment_ns ||
 	     is_segment_full(writer)))
-		ended = segment_end(writer);
+		ended = end_segment(writer);
 	error = error ? error : entities_error;
 	writer_settle(writer, before, error);
 	shorten_step(writer, (uint64_t)4 << 20);

@@ -127,7 +127,8 @@ int trace_writer_flush(struct trace_writer *writer, uint64_t now_ns);
 int trace_writer_flush_all(struct trace_writer *writer, uint64_t now_ns);
 
 /* Writes rows and ends segments at least as often as these say while another process follows the
- * file; 0, 0: as the options say. */
+ * file; 0, 0: as the options say. A segment then begins when the one before ends, so that its time
+ * is later than all rows before it. */
 void trace_writer_set_pace(struct trace_writer *writer, uint64_t flush_ns, uint64_t segment_ns);
 /* Opens the file again, for reading at any offset by another process. Errors: -errno; -ENOTSUP: it
  * is not a regular file. */

@@ -182,6 +182,7 @@ struct trace_writer {
 	struct writer_file file;
 	struct trace_writer_options options;
 	uint64_t usual_flush_ns, usual_segment_ns; /* as the options said */
+	bool is_followed; /* the head of a segment comes with the end of the one before */
 	struct trace_writer_stats stats;
 	uint64_t sequence;
 	uint64_t now_ns, last_flush_ns;

@@ -13,30 +13,36 @@ from duet_test import DUET, GUEST, Running, program, run
 
 MODULUS = 65521
 COUNTERS_BYTES = 64 * 16
+TIMES_BYTES = MODULUS * 16
 
 
 class Numbered:
     """numbered.c with an idle guest."""
 
-    def __init__(self, t, threads, *more, env=None, name="first"):
+    def __init__(self, t, threads, *more, env=None, name="first", ready=20):
         if not os.path.exists(GUEST):
             raise duet_test.Skip(f"{GUEST} is not there")
         self.threads = threads
         self.path = t.path(name)
         with open(self.path, "wb") as file:
-            file.truncate(COUNTERS_BYTES)
+            file.truncate(COUNTERS_BYTES + threads * TIMES_BYTES)
         with open(self.path, "rb") as file:
-            self.memory = mmap.mmap(file.fileno(), COUNTERS_BYTES, prot=mmap.PROT_READ)
+            self.memory = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
         self.running = Running([program("numbered"), self.path, str(threads), *more], stdin=subprocess.PIPE,
                                env={"OPENCL_LAYERS": GUEST, **(env or {})})
         self.pid = self.running.pid
         self.running.wait_line("running")
-        self.wait_for(lambda: all(count >= 20 for count in self.counts().values()), "the program's first commands")
+        self.wait_for(lambda: all(count >= ready for count in self.counts().values()), "the program's first commands")
 
     def counts(self):
         """{tid: N}: the N-th command of the thread is on its way, or done."""
         fields = struct.unpack_from(f"{2 * self.threads}Q", self.memory)
         return dict(zip(fields[::2], fields[1::2]))
+
+    def times(self, tid, number):
+        """When a thread made its command of this number: (before, after) of the call, CLOCK_MONOTONIC."""
+        place = list(self.counts()).index(tid)
+        return struct.unpack_from("2Q", self.memory, COUNTERS_BYTES + place * TIMES_BYTES + number % MODULUS * 16)
 
     def regions(self):
         """Of all recorders that it has met."""

@@ -211,6 +211,50 @@ with t.case("sampling: a part of a process, with its weight"):
     t.true(1 <= last["sampled_ns"] / 1e9 <= last["observed_ns"] / 1e9 <= 20, f"{last}")
     t.equal(agent.launches().get(short), 5 * PER_STEP, "a short process is recorded whole")
 
+def times_of(agent, pid, kind, time_of):
+    """Times of rows of a process, in seconds, over all files."""
+    times = []
+    for document in agent.documents():
+        pids = {row["id"]: row["pid"] for row in document["processes"]}
+        threads = {row["id"]: pids[row["process"]] for row in document["threads"]}
+        begin_ns = document["trace"]["begin_ns"] if "begin_ns" in document.get("trace", {}) else 0
+        times += [(row[time_of] + begin_ns) / 1e9 for row in document[kind] if threads.get(row.get("thread")) == pid]
+    return sorted(times)
+
+
+def check_pauses(times, name):
+    """It has rows of several parts of a second, and pauses of 3 s in between."""
+    gaps = [b - a for a, b in zip(times, times[1:])]
+    t.true(times and max(gaps, default=0) > 1.5, f"{name}: longest pauses {sorted(gaps)[-3:]} of {len(times)} rows")
+    t.true(sum(gap for gap in gaps if gap <= 1.5) < 7, f"{name}: time with rows, of 12 s, {len(times)} rows")
+
+
+for beside in (False, True):
+    with t.case(f"sampling: no rows in a pause, {'beside a recorder with the guest' if beside else 'alone'}"):
+        t.wanted()
+        guest()
+        first = None
+        if beside:
+            first = Running([DUET, "record", "-a", "--collect", "opencl", "-o", t.path("first.duet")])
+            time.sleep(1)
+        running = Running([program("harm"), "renew", "12"], env=guest())
+        if beside:
+            time.sleep(0.5)
+        agent = Agent(f"pauses{beside:d}", 'sample: "1s" sample_interval: "4s" segment_time: "30s"',
+                      'collect: ["opencl", "cpu"]').start()
+        t.equal(running.finish(LIMIT).status, 0, "status of the sampled program")
+        time.sleep(1)
+        agent.stop()
+        if first:
+            first.kill(signal.SIGINT)
+            first.finish(LIMIT)
+        check_pauses(times_of(agent, running.pid, "launches", "enter"), "launches")
+        samples = times_of(agent, running.pid, "cpu_samples", "time")
+        if samples:
+            check_pauses(samples, "samples")
+        else:
+            print("# no processor samples: the kernel refuses them")
+
 with t.case("labels of a container of Kubernetes"):
     t.wanted()
     guest()

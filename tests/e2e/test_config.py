@@ -49,6 +49,7 @@ VALUES = {
     "max_memory": (["--max-memory", "65536K"], 'max_memory: "64M"'),
     "flush_interval": (["--flush-interval", "0.25"], 'flush_interval: "250ms"'),
     "max_overhead": (["--max-overhead", "2%"], 'max_overhead: "2%"'),
+    "overhead_range": (["--max-overhead", "2%", "--overhead-range", "step"], 'overhead_range: "step"'),
     "archive": (["--archive"], "archive: true"),
     "verbose": (["-v"], "verbose: true"),
 }
@@ -365,7 +366,8 @@ MISTAKES = [
     ("outptu: 'x'", [], "1:1: unknown field 'outptu'; did you mean 'output'?"),
     ("nothing: 1", [], "1:1: unknown field 'nothing'; there are: output, command, pid, all, user, preload, collect, frequency, "
                        "event, stacks, duration, keep, max_size, archive, verbose, flush_interval, max_memory, device, "
-                       "trigger, trigger_after, trigger_interval, trigger_max, trigger_output, trigger_run, max_overhead, system, nvidia, drm, gate, agent, "
+                       "trigger, trigger_after, trigger_interval, trigger_max, trigger_output, trigger_run, max_overhead, "
+                       "overhead_range, system, nvidia, drm, gate, agent, "
                        "prometheus, otlp, pprof"),
     ("\n  frequency: fast", [], "2:14: 'frequency' takes a whole number from 0 to 18446744073709551615, not fast"),
     ("stacks: pyton", [], "1:9: 'stacks' takes all, native, python or none, not pyton; did you mean python?"),

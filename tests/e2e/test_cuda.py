@@ -462,6 +462,28 @@ with t.case("_exit at once: launches are recorded"):
     one = recorded(work(kernels=9, end="_exit"))
     t.equal(one.report["ledger"]["launched"], 9, "launched")
 
+def functions_of(document, stack):
+    """Names of a stack's functions."""
+    stacks = {row["id"]: row for row in document["stacks"]}
+    names = {row["id"]: {name["function"] for name in row.get("names", [])} for row in document["frames"]}
+    found = set()
+    while stack:
+        found |= names[stacks[stack]["frame"]]
+        stack = stacks[stack]["caller"]
+    return found
+
+
+with t.case("--max-overhead: a kernel's launches never carry a stack of another kernel's"):
+    # the cost of stacks is above this limit on any machine, so that they are captured for some launches only
+    one = recorded([program("cuda_sites"), "60013"], "kernel_us=0.1,queue_us=0",
+                   options=("--collect", "nvidia:cuda", "--max-overhead", "0.1%"))
+    carried = [(launch, name) for launch, _, name in commands(one) if launch.get("stack_carried")]
+    t.true(len(carried) > 100, f"launches that carry a stack: {len(carried)}")
+    pairs = {(name, launch["stack"]) for launch, name in carried}
+    t.equal({name for name, _ in pairs}, {"often", "seldom"}, "both kernels have carried stacks")
+    t.equal([name for name, stack in pairs if f"launch_{name}" not in functions_of(one.document, stack)], [],
+            "kernels that carry a stack without their caller")
+
 with t.case("a flush that never returns does not block the program"):
     one = recorded(work(kernels=4), "flush_hang=1")
     t.equal(one.facts["wrong"], 0, "the program")

@@ -58,6 +58,8 @@ with t.case("launched = recorded + left out, at a limit that is below the cost")
     t.equal(calls(document) + cost["left_out_calls"], calls(plain), "calls, recorded and left out")
     (measured,) = cost["measured"]
     t.equal(measured["collector"], "opencl", "collector")
+    t.equal(measured["limit"], 0.001, "the limit")
+    t.true("; limit 0.1 %: " in text(run([DUET, "report", output]).stdout), "the limit in the report")
     t.true(measured["steps"] >= 1, f"it stepped down: {measured}")
     t.true(measured["levels_ns"]["everything"] > 0, "it began with everything")
     t.true(document["losses"] and all(row["reason"] == "limit" for row in document["losses"]), "reasons of losses")
@@ -126,11 +128,42 @@ with t.case("few launches: nothing is left out, and the cost is duet's own time"
     t.true("own_ratio" in measured and "ratio" not in measured, f"the method: {measured}")
     t.true("by duet's own time" in text(run([DUET, "report", output]).stdout), "the report says so")
 
+def ranges(name, launches=50):
+    """Records paced with ranges "step" of this number of launches; the process's cost, the report and the rows."""
+    output = t.path("ranges.duet")
+    recorded = t.record([program("paced"), "1000000", "0", "1", "300", str(launches)], output,
+                        ["--collect", "opencl,ranges", "--max-overhead", "100%", "--overhead-range", name])
+    t.equal(recorded.status, 0, f"status: {text(recorded.stderr)}")
+    document = t.report(output)
+    (measured,) = [row for row in document["cost"]["measured"] if row["collector"] == "opencl"]
+    return measured, document, export(output)
+
+
+with t.case("a range as the yardstick"):
+    measured, document, rows = ranges("step")
+    t.equal(len(rows["ranges"]), 20000, "ranges, also in the windows without launches")
+    t.true(document["ledger"]["left_out"] > 0, "launches were left out")
+    t.true("ratio" in measured and measured["half_width"] > 0, f"a cost with its interval: {measured}")
+    t.true("yardstick" not in json.dumps(rows["collectors"]), "no note")
+
+with t.case("a range that is too rare as the yardstick: nothing is compared, although launches are frequent"):
+    measured, document, rows = ranges("step", 5000)
+    t.equal(len(rows["ranges"]), 200, "ranges")
+    t.true("own_ratio" in measured and "ratio" not in measured, f"the method: {measured}")
+
+with t.case("a range that does not exist as the yardstick: launches are, and a note says so"):
+    measured, document, rows = ranges("steps")
+    t.true("ratio" in measured, f"a cost: {measured}")
+    t.true("launches were the yardstick" in json.dumps(rows["collectors"]), "the note")
+
 with t.case("values that make no sense are refused"):
     t.wanted()
     for value in ("", "0", "-1", "0.05%", "101%", "two", "2%%", "nan", "2 percent"):
         result = run([DUET, "record", "--max-overhead", value, "-o", "/dev/null", "--", "true"])
         t.equal(result.status, 125, f"status of '{value}'")
         t.true("max-overhead" in text(result.stderr), f"the option is named: {text(result.stderr)}")
+    for options in (["--overhead-range", "step"], ["--max-overhead", "2%", "--overhead-range", ""]):
+        result = run([DUET, "record", *options, "-o", "/dev/null", "--", "true"])
+        t.equal((result.status, "overhead-range" in text(result.stderr)), (125, True), f"{options}: {text(result.stderr)}")
 
 t.end()

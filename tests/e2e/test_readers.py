@@ -3,6 +3,8 @@
 """Several recorders at once: each has every call of its processes, whichever recorder their guests are attached to."""
 import itertools
 import json
+import os
+import random
 import signal
 import subprocess
 import time
@@ -139,5 +141,160 @@ with t.case("record -p of a program with ROCm or Level Zero says why its calls a
         user.process.stdin.close()
         user.process.stdin = None
         user.finish()
+
+with t.case("record -p of a program with few calls begins with its next one"):
+    t.wanted()
+    about = Numbered(t, 1, "timed", "400", ready=2)
+    path = t.path("few.duet")
+    before = about.counts()
+    run([DUET, "record", "--collect", "opencl", "-p", str(about.pid), "-d", "3", "-o", path])
+    for tid, numbers in (numbers_of(t, path, about) or {None: [MODULUS]}).items():
+        t.true(tid and numbers[0] <= before[tid] + 2 and len(numbers) >= 3, f"{numbers} after {before}")
+    about.finish()
+
+with t.case("record -p of a program that has ended says what it knew before"):
+    for code, reason in (("import ctypes; ctypes.CDLL('libOpenCL.so.1')", "was started without duet's guest"),
+                         ("pass", "has not loaded OpenCL (libOpenCL.so)")):
+        t.wanted()
+        user = Running(["/usr/bin/python3", "-c", f"{code}\nprint('running', flush=True); import sys; sys.stdin.read()"],
+                       stdin=subprocess.PIPE)
+        user.wait_line("running")
+        recorder, _ = record("ended.duet", "--collect", "opencl", "-p", str(user.pid))
+        time.sleep(2.5)
+        user.process.stdin.close()
+        user.process.stdin = None
+        user.finish()
+        done = recorder.finish()
+        t.true(reason in text(done.stderr), f"{code}: {text(done.stderr)}")
+
+
+# ---- recorders that come and go ----------------------------------------------------------------
+
+SEEDS = tuple(int(seed) for seed in (os.environ.get("DUET_READERS_SEEDS") or "7,60").split(","))
+# Runs for so many seconds, with new seeds.
+SOAK_SECONDS = float(os.environ.get("DUET_READERS_SECONDS") or 0)
+ROUND_SECONDS = 8
+AT_ONCE = 4                # names of machine-wide recordings
+BEGIN_NS = 2_000_000_000   # a guest has found a recorder
+ANSWER_NS = 250_000_000    # a guest has read the answer to its hello
+
+
+class Part:
+    """A recorder that runs for a part of the time."""
+
+    def __init__(self, number, choice):
+        self.name = f"{number}{choice.choice(('-p', '-a'))}"
+        self.begin = choice.uniform(0, ROUND_SECONDS - 3)
+        self.end = choice.uniform(self.begin + 2, ROUND_SECONDS)
+        # many end nearly together
+        if choice.random() < 0.4:
+            self.end = max(self.begin + 2, round(self.end) + choice.uniform(-0.1, 0.1))
+        self.recorder = self.path = self.counts = self.stopped_ns = self.messages = None
+
+    def start(self, about, prefix):
+        how = ("-p", str(about.pid)) if self.name.endswith("-p") else ("-a",)
+        self.recorder, self.path = record(f"{prefix}.{self.name}.duet", "--collect", "opencl", *how)
+
+    def stop(self, about):
+        self.counts, self.stopped_ns = about.counts(), time.monotonic_ns()
+        self.recorder.process.send_signal(signal.SIGTERM)
+
+
+def plan(choice):
+    """Three to five recorders, at most four of them at the same time."""
+    while True:
+        parts = [Part(number, choice) for number in range(choice.randint(3, 5))]
+        if all(sum(other.begin <= part.begin < other.end + 1 for other in parts) <= AT_ONCE for part in parts):
+            return parts
+
+
+def rows_of(path, about):
+    """The process's row, its losses, and {tid: [(time, number)]} of its commands; times are the recording's."""
+    process, losses, threads, found = None, [], {}, {}
+    for line in run([DUET, "export", "-f", "jsonl", "-o", "/dev/stdout", path]).stdout.splitlines():
+        row = json.loads(line)
+        if row["kind"] == "process" and row["pid"] == about.pid:
+            t.true(process is None or process["id"] == row["id"], f"{path}: one row of the process")
+            process = row
+        elif row["kind"] == "thread" and process and row.get("process") == process["id"]:
+            threads[row["id"]] = row["tid"]
+        elif row["kind"] == "launch" and row["function"] == "clEnqueueWriteBuffer" and row["thread"] in threads:
+            found.setdefault(threads[row["thread"]], []).append((row["enter"], row["bytes"] - 1))
+        elif row["kind"] == "loss":
+            losses.append((row["begin"], row["end"]))
+    return process, losses, {tid: sorted(rows) for tid, rows in found.items()}
+
+
+def check_accounted(part, about, what):
+    """No command is there twice, and each one that is missing was made in the time of a loss. Returns the figures."""
+    process, losses, found = rows_of(part.path, about)
+    report = json.loads(run([DUET, "report", "--json", part.path]).stdout)
+    if not found:  # the machine was so busy that the guest's hello had no answer in time
+        t.true(any("not recorded" in (row["reason"] or "") for row in report["collectors"]), f"{what}: {part.messages}")
+        print(f"# {what}: empty: {part.messages}", flush=True)
+        return 0, 0
+    t.equal(sorted(found), sorted(part.counts), f"{what}: its threads")
+    # a time of the recording lies between the times of the program
+    shift = max(about.times(tid, number)[0] - enter for tid, rows in found.items() for enter, number in rows)
+    begin_ns = process["guest_begin_ns"]
+    t.true(0 <= begin_ns < BEGIN_NS * duet_test.PATIENCE, f"{what}: begins after {begin_ns} ns")
+    t.equal([loss for loss in losses if loss[0] < 0 or loss[0] >= loss[1]], [], f"{what}: losses in the recording's time")
+    recorded = missing = 0
+    for tid, rows in found.items():
+        numbers, silent = [number for _, number in rows], []
+        recorded += len(numbers)
+        t.equal(len(numbers), len(set(numbers)), f"{what}: thread {tid}: commands that are there twice")
+        for number in set(range(1, part.counts[tid] + 1)) - set(numbers):
+            before, after = (time_ns - shift for time_ns in about.times(tid, number))
+            if before < begin_ns + ANSWER_NS or not 0 < after < part.stopped_ns - shift:
+                continue
+            missing += 1
+            if not any(begin <= after and before <= end for begin, end in losses):
+                silent.append((number, before))
+        t.equal(silent[:3] + silent[-1:], [], f"{what}: thread {tid}: {len(silent)} are missing without a loss: {losses}")
+    t.true(not (missing and report["complete"]), f"{what}: {missing} are missing, and it is complete")
+    return recorded, missing
+
+
+def run_round(seed):
+    """Returns the numbers of recorders, of commands in all recordings, and of those that are missing there."""
+    choice = random.Random(seed)
+    parts = plan(choice)
+    about = Numbered(t, 2, name=f"{seed}.numbered")
+    events = sorted([(part.begin, True, part) for part in parts] + [(part.end, False, part) for part in parts],
+                    key=lambda event: event[0])
+    start = time.monotonic()
+    for when, is_start, part in events:
+        time.sleep(max(0, start + when - time.monotonic()))
+        if is_start:
+            part.start(about, str(seed))
+        else:
+            part.stop(about)
+    for part in parts:
+        done = part.recorder.finish()
+        part.messages = text(done.stderr)
+        t.equal(done.status, 0, f"seed {seed}, {part.name}: {part.messages}")
+    about.finish()
+    plan_text = " ".join(f"{part.name}:{part.begin:.2f}:{part.end:.2f}" for part in parts)
+    figures = [check_accounted(part, about, f"seed {seed} ({plan_text}), {part.name}") for part in parts]
+    for part in parts:
+        os.unlink(part.path)
+    return len(parts), sum(recorded for recorded, _ in figures), sum(missing for _, missing in figures)
+
+
+with t.case("recorders that come and go: no command is there twice, and none is missing without a loss"):
+    t.wanted()
+    for seed in SEEDS:
+        run_round(seed)
+
+with t.case("DUET_READERS_SECONDS: the same for a longer time"):
+    t.wanted()
+    if not SOAK_SECONDS:
+        raise duet_test.Skip("not asked for")
+    totals = [0, 0, 0, 0]
+    soak_end = time.monotonic() + SOAK_SECONDS
+    while time.monotonic() < soak_end:
+        totals = [a + b for a, b in zip(totals, (1, *run_round(random.randrange(1 << 30))))]
+    print(f"# {totals[0]} rounds, {totals[1]} recorders, {totals[2]} commands, {totals[3]} missing with a loss", flush=True)
 
 t.end()

@@ -352,6 +352,19 @@ for shown_clock, domain in (("monotonic", "MONOTONIC"), ("raw", "MONOTONIC_RAW")
 
 # ---- extensions, devices, cost ----
 
+with t.case("copies of 100 ns: one after the other, and the trace has their times"):
+    log, output = t.path("copies"), t.path("sim.duet")
+    recorded = t.record([program("paced"), "5000", "0"], output,
+                        env=sim(f"clock=monotonic,copy_ns=100,latency_ns=0,log={log}"))
+    t.equal(recorded.status, 0, f"status: {text(recorded.stderr)}")
+    true = true_starts(log)[0]
+    t.equal((len(true), {ended - started for started, ended in true}), (5000, {100}), "writes, and their times")
+    t.true(all(a[1] <= b[0] for a, b in zip(true, true[1:])), "no write begins before the end of the last one")
+    t.true(shown_starts(output) == true, "the trace has the same times")
+    for value in ("0", "-1", "1.5"):
+        result = run([program("paced"), "1", "0"], env=sim(f"copy_ns={value}"))
+        t.true(result.status != 0 and "sim-opencl: SIM_OPENCL" in text(result.stderr), f"copy_ns={value} is refused")
+
 with t.case("extensions: every call by name, every enqueue in the ledger"):
     document, _ = record_and_check("sim_extensions", ["extensions"])
     rows = {row["command"]: row["count"] for row in document.get("other_commands", [])}

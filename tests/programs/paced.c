@@ -2,22 +2,24 @@
  *
  * tests/programs/paced.c - small writes at a steady rate, from two call sites
  *
- *	paced COUNT PER_SECOND [THREADS [WORK]]
+ *	paced COUNT PER_SECOND [THREADS [WORK [RANGE]]]
  *
  * Each thread has a queue and launches COUNT writes: nine of ten of 4 bytes in write_often, the
  * tenth of 3 bytes in write_seldom. PER_SECOND 0: as fast as possible. It waits for the queue after
  * every 1024th write. WORK: rounds of arithmetic before each launch, whose time does not depend on
- *the launches. Prints the number of launched commands, as counts.c does, and "elapsed NS" and "cpu
- *NS" of the first thread's launches.
+ * the launches. RANGE: number of launches of a thread in a range "step" of NVTX. Prints the number
+ * of launched commands, as counts.c does, and "elapsed NS" and "cpu NS" of the first thread's
+ * launches.
  */
 #include <pthread.h>
 
 #include "opencl_work.h"
+#include <nvtx3/nvToolsExt.h>
 
 enum { MAX_THREADS = 16 };
 
 static struct {
-	uint64_t count, rate, rounds;
+	uint64_t count, rate, rounds, range;
 	struct work work;
 } paced;
 
@@ -66,11 +68,15 @@ static void *launch(void *unused)
 	for (uint64_t i = 0; i < paced.count; i++) {
 		if (paced.rate)
 			wait_until(begin_ns + i * 1000000000 / paced.rate);
+		if (paced.range && i % paced.range == 0)
+			nvtxRangePushA("step");
 		compute(paced.rounds);
 		if (i % 10 == 9)
 			write_seldom(queue, buffer);
 		else
 			write_often(queue, buffer);
+		if (paced.range && i % paced.range == paced.range - 1)
+			nvtxRangePop();
 		if (i % 1024 == 1023)
 			work_check(clFinish(queue), "clFinish");
 	}
@@ -87,6 +93,7 @@ int main(int argc, char **argv)
 	paced.count = argc > 2 ? strtoull(argv[1], NULL, 10) : 0;
 	paced.rate = argc > 2 ? strtoull(argv[2], NULL, 10) : 0;
 	paced.rounds = argc > 4 ? strtoull(argv[4], NULL, 10) : 0;
+	paced.range = argc > 5 ? strtoull(argv[5], NULL, 10) : 0;
 	if (!paced.count || threads < 1 || threads > MAX_THREADS)
 		return 2;
 	work_open(&paced.work);

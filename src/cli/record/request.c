@@ -94,6 +94,9 @@ const struct option_row request_options[] = {
 	{"max-overhead", 0, OPTION_TEXT, "PERCENT",
 	 "limit of what recording costs the program, such as 2%; records less where it costs more",
 	 offsetof(struct record_values, max_overhead)},
+	{"overhead-range", 0, OPTION_TEXT, "NAME",
+	 "with --max-overhead: completed ranges of this name are the yardstick, not launches",
+	 offsetof(struct record_values, overhead_range)},
 	{"flush-interval", 0, OPTION_SPAN, "SEC",
 	 "maximum age of unwritten data (default 1); a killed recorder loses no more",
 	 offsetof(struct record_values, flush_ns)},
@@ -234,6 +237,9 @@ static int check_values(const struct request *request)
 		return request_refuse(request, "max-overhead",
 				      "a percentage from 0.1%% to 100%%, such as 2%%, not '%s'",
 				      values->max_overhead);
+	if (values->overhead_range && (!values->max_overhead || !*values->overhead_range))
+		return request_refuse(request, "overhead-range",
+				      "takes the name of a range, and needs --max-overhead");
 	if (!find_stacks_mode(values->stacks))
 		return request_refuse(request, "stacks", "native, python, all or none, not '%s'",
 				      values->stacks);
@@ -670,6 +676,7 @@ int request_fill(struct request *request, pid_t *pids, struct session_options *o
 	options->preload = values->preload == SWITCH_ON;
 	if (values->max_overhead)
 		parse_overhead(values->max_overhead, &options->max_overhead);
+	options->overhead_range = values->overhead_range;
 	options->native_stacks = stacks->native;
 	options->python_stacks = stacks->python;
 	options->command = request->program;

@@ -18,7 +18,7 @@ enum { MAX_REQUEST_PIDS = 1024 };
 
 struct record_values {
 	const char *output, *config, *collect, *user, *stacks, *event, *pids, *devices,
-		*max_overhead;
+		*max_overhead, *overhead_range;
 	uint64_t duration_ns, max_size_bytes, max_memory_bytes, keep_ns, flush_ns, frequency_hz,
 		owner_fd, turn, ring_ns, viewer_fd;
 	struct trigger_values trigger;

@@ -51,13 +51,15 @@ static void take_sample(struct cpu *cpu, const struct perf_record *record)
 	struct process *process = process_of(cpu, record);
 	struct event_cpu_sample row = {.time = record->time_ns,
 				       .weight = record->weight,
-				       .thread = thread_of(cpu, process, record),
 				       .cpu = record->cpu,
 				       .source_string = record->is_fault ? cpu->faults_string
 									 : cpu->source_string,
 				       .mode = record->is_kernel ? MODE_KERNEL : MODE_USER};
-	struct trace_source source = {.source = row.thread, .clock = CLOCK_ID_MONOTONIC};
+	struct trace_source source = {.clock = CLOCK_ID_MONOTONIC};
 
+	if (process && process->is_paused)
+		return;
+	row.thread = source.source = thread_of(cpu, process, record);
 	if (!record->is_fault)
 		cpu->blocked.sampled_ns += 1000000000 / cpu->frequency_hz;
 	if (process)
@@ -78,6 +80,10 @@ static void take_switch(struct cpu *cpu, const struct perf_record *record)
 
 	if (!thread)
 		return;
+	if (process->is_paused) {
+		thread->wait = (struct thread_wait){0};
+		return;
+	}
 	process_thread_describe(cpu->processes, process, thread);
 	if (record->kind == PERF_OUT && !record->is_preempted && !thread->row.end_ns) {
 		cpu_begin_wait(cpu, process, thread, record->time_ns, record->cpu);

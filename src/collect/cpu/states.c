@@ -300,6 +300,10 @@ static void look_at(struct cpu *cpu, struct polled_thread *watched)
 		return;
 	if (!process)
 		process = processes_begin(cpu->processes, watched->pid, now_ns);
+	if (process && process->is_paused) {
+		watched->ip = watched->sp = watched->looked_ns = 0;
+		return;
+	}
 	if (process && place == THREAD_REFUSED)
 		place = find_closed(cpu, process, watched, &where);
 	if (place == THREAD_REFUSED || place == THREAD_GONE)

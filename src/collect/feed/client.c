@@ -15,350 +15,192 @@
 #include "collect/feed/client.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "collect/devices.h"
-#include "collect/feed/message.h"
+#include "collect/feed/private.h"
 #include "collect/host_clocks.h"
 #include "collect/processes.h"
-#include "ring/descriptor.h"
-#include "ring/session.h"
-#include "trace/copy.h"
 #include "trace/reader.h"
-#include "trace/tail.h"
 
-#define LOOK_NS      UINT64_C(1000000000)
-#define FINISH_NS    UINT64_C(2000000000)
-/* A process has rows in segments that have ended after this time. */
-#define SEEN_NS      UINT64_C(3000000000)
-#define STEP_BYTES   ((uint64_t)4 << 20)
-/* Bytes of the other recorder's file that are looked through in a step: 2 ms. */
-#define UPDATE_BYTES ((uint64_t)16 << 20)
-/* Commands that are taken over have numbers of their own: a guest that attaches to this recorder
- * later counts from 1 again. The highest byte is the number of an attachment. */
-enum { CORRELATION_BITS = 56, TAKEN_OVER = 0x80, FEED_ATTACHMENTS = 16 };
+#define LOOK_NS     UINT64_C(1000000000)
+#define FINISH_NS   UINT64_C(2000000000)
+/* Time in which a recorder that was found names its guests, at the end of the recording. */
+#define SEARCH_NS   UINT64_C(500000000)
+/* After a recorder with a guest has ended: time in which others are looked for in each step. */
+#define SEARCHED_NS UINT64_C(3000000000)
+/* Gaps are older than this when they are reported: all recorders of the time are known. */
+#define SETTLED_NS  UINT64_C(5000000000)
+/* Interval of questions whether processes are still wanted. */
+#define WANT_NS     UINT64_C(1000000000)
+/* A command that was launched before a pause may end this much later. A guest that leaves has the
+ * same time for its last answers. */
+#define LAST_NS     UINT64_C(500000000)
 
-enum { EARLIER_MAX = 1 << 20 };
+/* ---- coverage -------------------------------------------------------------------------------- */
 
-/* The rows that come from guests. */
-#define FEED_KINDS                                                                               \
-	(1u << EVENT_API | 1u << EVENT_LAUNCH | 1u << EVENT_DEPENDENCY | 1u << EVENT_EXECUTION | \
-	 1u << EVENT_RANGE | 1u << EVENT_INSTRUCTION_SAMPLE | 1u << EVENT_LOSS)
-
-struct feed {
-	struct feeds *feeds;     /* borrowed */
-	int connection;          /* owned */
-	pid_t pid;               /* the other recorder's */
-	unsigned int number;     /* its name has this number */
-	unsigned int place;      /* among all feeds of our recording */
-	struct trace_tail *tail; /* owned; NULL: no welcome yet */
-	struct trace_copy *copy; /* owned */
-	struct hash_map owned;   /* ids of the processes that are attached there -> 1 */
-	uint32_t last_segment;   /* copied */
-	bool has_started;        /* last_segment is known */
-	bool has_taken;          /* a process was taken over */
-	uint64_t owned_ns;       /* when the last process became known */
-	bool has_left;           /* its recording has ended */
-	bool has_gap;            /* rows are missing, and a note says so */
-	uint64_t copied_ns;      /* when rows were copied last, or looked for first */
-	/* Commands that were launched before our recording began -> 1; their executions are left
-	 * out. */
-	struct hash_map earlier;
-};
-
-/* ---- ids of this recording ------------------------------------------------------------------- */
-
-static bool is_wanted(const struct feed *feed, const struct event_process *process)
+/* Our id of the process of an attachment; 0: it is not taken over. */
+static uint32_t id_of(const struct taken_feed *feed, const struct feed_owned *owned)
 {
-	return process->guest_begin_ns && hash_map_find(&feed->owned, process->id) &&
-	       feed->feeds->options.wants(feed->feeds->options.context, process);
+	return trace_copy_id(feed->copy, EVENT_PROCESS, owned->process);
 }
 
-static bool has_entity(void *context, enum event_kind kind, const void *row)
+/* Calls that were under way when an attachment ended are missing. */
+static uint64_t covered_until(const struct taken_feed *feed, const struct feed_owned *owned)
 {
-	const struct feed *feed = context;
+	const uint64_t until_ns = feed_source_until(&feed->source, owned);
+	const uint64_t last_ns = owned->done_ns && !owned->is_over && owned->end_ns > FEED_LATE_NS
+					 ? owned->end_ns - FEED_LATE_NS
+					 : UINT64_MAX;
 
-	switch (kind) {
-	case EVENT_PROCESS:
-		return is_wanted(feed, row);
-	case EVENT_COLLECTOR:
-		return ((const struct event_collector *)row)->process != 0;
-	case EVENT_THREAD:
-	case EVENT_CONTEXT:
-	case EVENT_QUEUE:
-	case EVENT_CODE:
-		return true;
-	default: /* if another row refers to it */
-		return false;
-	}
+	return until_ns < last_ns ? until_ns : last_ns;
 }
 
-static void hint_process(const struct feed *feed, const struct event_process *row)
+static void cover_attachment(struct taken_feed *feed, const struct feed_owned *owned)
 {
-	char text[160];
+	struct feeds *feeds = feed->feeds;
+	const uint32_t process = id_of(feed, owned);
+	uint64_t begin_ns = owned->begin_ns;
 
+	if (!process || !begin_ns)
+		return;
+	if (begin_ns < feed->source.from_ns)
+		begin_ns = feed->source.from_ns;
+	if (begin_ns < feeds->begin_ns)
+		begin_ns = feeds->begin_ns;
+	coverage_add(&feeds->coverage, process, owned->guest, begin_ns, covered_until(feed, owned));
+	if (owned->is_over)
+		coverage_end(&feeds->coverage, process, owned->guest, owned->end_ns);
+}
+
+static void cover_feed(struct taken_feed *feed)
+{
+	for (size_t i = 0; feed->source.from_ns && i < feed->source.owned_count; i++)
+		cover_attachment(feed, &feed->source.owned[i]);
+}
+
+/* Only processes that were taken over before need coverage. */
+static void cover_own(struct feeds *feeds, const struct feed_owned *owned, uint64_t now_ns)
+{
+	if (owned->begin_ns && feed_identities_find(&feeds->identities, owned->process))
+		coverage_add(&feeds->coverage, owned->process, owned->guest, owned->begin_ns,
+			     now_ns);
+}
+
+static void cover_all(struct feeds *feeds, uint64_t now_ns)
+{
+	for (size_t i = 0; i < feeds->count; i++)
+		cover_feed(feeds->all[i]);
+	for (size_t i = 0; i < feeds->own_count; i++)
+		cover_own(feeds, &feeds->own[i], now_ns);
+}
+
+static void report_gap(void *context, struct coverage_guest *guest, uint64_t begin_ns,
+		       uint64_t end_ns)
+{
+	const struct trace_source source = {.source = TRACE_COPIED_SOURCE,
+					    .clock = CLOCK_ID_MONOTONIC};
+	const struct event_loss row = {.begin = begin_ns,
+				       .end = end_ns,
+				       .process = guest->process,
+				       .kind = EVENT_PADDING,
+				       .reason = LOSS_GAP,
+				       .count = 1};
+	struct feeds *feeds = context;
+	struct event_process process = {0};
+	char text[200];
+
+	trace_writer_row(feeds->recording->writer, EVENT_LOSS, &source, &row);
+	if (guest->is_noted)
+		return;
+	guest->is_noted = true;
+	trace_writer_find_entity(feeds->recording->writer, EVENT_PROCESS, guest->process, &process);
 	snprintf(text, sizeof(text),
-		 "the calls of process %u are taken over from the recorder in process %d, to which "
-		 "its guest is attached",
-		 row->pid, (int)feed->pid);
-	recording_hint(feed->feeds->recording, text);
+		 "some calls of process %u may be missing: the recorder to which its guest was "
+		 "attached ended, and for %.1f ms no other one is known to have had it",
+		 process.pid, (double)(end_ns - begin_ns) / 1e6);
+	recording_note(feeds->recording, "recorder", COLLECTOR_PARTIAL, guest->process, text);
 }
 
-static uint32_t find_process(struct feed *feed, struct event_process *row)
+/* The time up to which all recorders that are known have been read. */
+static uint64_t read_until(const struct feeds *feeds, uint64_t now_ns)
 {
-	struct recording *recording = feed->feeds->recording;
-	struct process *process;
+	uint64_t all_ns = now_ns > SETTLED_NS ? now_ns - SETTLED_NS : 0;
 
-	/* a thread or queue of another process refers to it */
-	if (!is_wanted(feed, row))
-		return 0;
-	row->host = recording->host;
-	process_adopt(recording->processes, row->pid, row);
-	feed->has_taken = true;
-	feed->feeds->processes++;
-	feed->feeds->options.on_process(feed->feeds->options.context, row);
-	process = processes_find(recording->processes, row->pid);
-	if (process) {
-		process->is_fed = true;
-		process->row.labels_string = row->labels_string;
+	for (size_t i = 0; i < feeds->count; i++) {
+		const struct feed_source *source = &feeds->all[i]->source;
+
+		for (size_t j = 0; j < source->owned_count; j++) {
+			const uint64_t until_ns = feed_source_until(source, &source->owned[j]);
+
+			if (id_of(feeds->all[i], &source->owned[j]) && until_ns < all_ns &&
+			    !(source->owned[j].done_ns && until_ns >= source->owned[j].end_ns))
+				all_ns = until_ns;
+		}
 	}
-	hint_process(feed, row);
-	return row->id;
+	return all_ns;
 }
 
-static uint32_t find_thread(const struct feed *feed, struct event_thread *row)
+void feeds_own(struct feeds *feeds, const struct feed_owned *owned)
 {
-	struct recording *recording = feed->feeds->recording;
-	const struct event_process *process;
-	struct event_process found;
-
-	if (!trace_writer_find_entity(recording->writer, EVENT_PROCESS, row->process, &found))
-		return 0;
-	process = &found;
-	process_thread_adopt(recording->processes, process->pid, row);
-	return row->id;
-}
-
-static uint32_t find_device(const struct feed *feed, const struct event_device *row)
-{
-	struct recording *recording = feed->feeds->recording;
-	char key[512];
-	uint32_t id;
-
-	snprintf(key, sizeof(key), "%s", trace_writer_text(recording->writer, row->key_string));
-	id = devices_find(recording, key);
-	if (id) {
-		devices_take_sketch(recording, id);
-		return id;
+	for (size_t i = 0; i < feeds->own_count; i++) {
+		if (feeds->own[i].process != owned->process || feeds->own[i].guest != owned->guest)
+			continue;
+		if (!owned->done_ns) {
+			feeds->own[i] = *owned;
+			return;
+		}
+		cover_own(feeds, owned, owned->done_ns);
+		coverage_end(&feeds->coverage, owned->process, owned->guest, owned->done_ns);
+		feeds->own[i] = feeds->own[--feeds->own_count];
+		return;
 	}
-	id = ++recording->last_device;
-	devices_remember(recording, key, id);
-	return id;
+	if (feeds->recording && !owned->done_ns &&
+	    array_append(feeds->own, feeds->own_capacity, feeds->own_count, *owned))
+		feeds->coverage.has_failed = true;
 }
 
-static uint32_t find_clock(struct recording *recording, const struct event_clock *row)
-{
-	return row->type == CLOCK_TYPE_DEVICE ? ++recording->last_clock : row->id;
-}
+/* ---- copying --------------------------------------------------------------------------------- */
 
-/* Host clocks have the same ids in all traces. */
-static uint32_t find_id(void *context, enum event_kind kind, void *row)
-{
-	struct feed *feed = context;
-	struct recording *recording = feed->feeds->recording;
-
-	switch (kind) {
-	case EVENT_HOST:
-		return recording->host;
-	case EVENT_PROCESS:
-		return find_process(feed, row);
-	case EVENT_THREAD:
-		return find_thread(feed, row);
-	case EVENT_DEVICE:
-		return find_device(feed, row);
-	case EVENT_CONTEXT:
-		return ++recording->last_context;
-	case EVENT_QUEUE:
-		return ++recording->last_queue;
-	case EVENT_CLOCK:
-		return find_clock(recording, row);
-	case EVENT_CODE:
-		return ++recording->last_code;
-	case EVENT_COLLECTOR:
-		return ++recording->last_collector;
-	default:
-		return 0;
-	}
-}
-
-/* The labels are our own recording's, if it has some. The account must not expect earlier calls. */
-static void update_process(const struct feed *feed, struct event_process *row)
-{
-	const struct process *process = processes_find(feed->feeds->recording->processes, row->pid);
-
-	if (process && process->row.id == row->id && process->row.labels_string)
-		row->labels_string = process->row.labels_string;
-	if (row->guest_begin_ns < feed->feeds->begin_ns)
-		row->guest_begin_ns = feed->feeds->begin_ns;
-}
-
-static bool update(void *context, enum event_kind kind, void *row)
-{
-	const struct feed *feed = context;
-
-	if (kind == EVENT_PROCESS)
-		update_process(feed, row);
-	if (kind == EVENT_CLOCK)
-		return ((const struct event_clock *)row)->type == CLOCK_TYPE_DEVICE;
-	return kind != EVENT_HOST;
-}
-
-/* A call that waits for a queue has the queue's id as its argument. */
-static void translate_wait(const struct feed *feed, struct event_api *row)
-{
-	if (row->type == API_TYPE_WAIT && row->argument && row->argument <= UINT32_MAX)
-		row->argument = trace_copy_id(feed->copy, EVENT_QUEUE, (uint32_t)row->argument);
-}
-
-/* Whether a time of the guests' clock lies in our recording. */
-static bool is_inside(const struct feed *feed, uint64_t time)
-{
-	return time >= feed->feeds->begin_time && time <= feed->feeds->end_time;
-}
-
-/* A process may be taken over from several recorders, one after the other. 0 stays: no command. */
-static uint64_t take_correlation(const struct feed *feed, uint64_t correlation)
-{
-	const uint64_t attachment =
-		(correlation >> CORRELATION_BITS) + (uint64_t)feed->place * FEED_ATTACHMENTS;
-	const uint64_t number = correlation & (((uint64_t)1 << CORRELATION_BITS) - 1);
-
-	return correlation ? number | (attachment | TAKEN_OVER) << CORRELATION_BITS : 0;
-}
-
-static bool has_launch(struct feed *feed, struct event_launch *row)
-{
-	if (!row->correlation)
-		return is_inside(feed, row->enter);
-	row->correlation = take_correlation(feed, row->correlation);
-	if (is_inside(feed, row->enter))
-		return true;
-	if (feed->earlier.count < EARLIER_MAX)
-		hash_map_put(&feed->earlier, row->correlation, 1);
-	return false;
-}
-
-static bool has_execution(struct feed *feed, struct event_execution *row)
-{
-	row->correlation = take_correlation(feed, row->correlation);
-	return is_inside(feed, row->seen) &&
-	       !hash_map_remove(&feed->earlier, row->correlation, NULL);
-}
-
-static bool has_row(void *context, enum event_kind kind, void *row)
-{
-	struct event_instruction_sample *sample = row;
-	struct event_dependency *dependency = row;
-	struct feed *feed = context;
-
-	switch (kind) {
-	case EVENT_LAUNCH:
-		return has_launch(feed, row);
-	case EVENT_EXECUTION:
-		return has_execution(feed, row);
-	case EVENT_RANGE:
-		return ((const struct event_range *)row)->end >= feed->feeds->begin_time &&
-		       ((const struct event_range *)row)->begin <= feed->feeds->end_time;
-	case EVENT_DEPENDENCY:
-		dependency->correlation = take_correlation(feed, dependency->correlation);
-		return true;
-	case EVENT_API:
-		translate_wait(feed, row);
-		return is_inside(feed, ((const struct event_api *)row)->begin);
-	case EVENT_INSTRUCTION_SAMPLE:
-		sample->correlation = take_correlation(feed, sample->correlation);
-		return true;
-	case EVENT_LOSS: /* without a process it is a loss of the other recording */
-		return ((const struct event_loss *)row)->process != 0;
-	default:
-		return true;
-	}
-}
-
-static const struct trace_copy_options copy_options = {.has_entity = has_entity,
-						       .find_id = find_id,
-						       .update = update,
-						       .has_row = has_row,
-						       .kinds = FEED_KINDS};
-
-/* ---- the connection -------------------------------------------------------------------------- */
-
-static void free_feed(struct feed *feed)
+static void free_feed(struct taken_feed *feed)
 {
 	if (!feed)
 		return;
-	if (feed->connection >= 0)
-		close(feed->connection);
-	trace_tail_free(feed->tail);
+	feed_source_close(&feed->source);
 	trace_copy_free(feed->copy);
-	hash_map_fini(&feed->owned);
-	hash_map_fini(&feed->earlier);
+	hash_map_fini(&feed->threads);
+	pair_map_fini(&feed->earlier);
 	free(feed);
-}
-
-static int connect_to(uid_t uid, unsigned int number, pid_t *ret_pid)
-{
-	struct sockaddr_un address;
-	char name[64];
-	int length = snprintf(name, sizeof(name), FEED_NAME, (unsigned)uid, number);
-	socklen_t size = session_address(name, (size_t)length, &address);
-	struct ucred peer = {0};
-	socklen_t peer_size = sizeof(peer);
-	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-
-	if (fd < 0)
-		return -1;
-	/* any user can take an abstract name */
-	if (connect(fd, (struct sockaddr *)&address, size) == 0 &&
-	    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &peer_size) == 0 &&
-	    (peer.uid == uid || peer.uid == 0)) {
-		*ret_pid = peer.pid;
-		return fd;
-	}
-	close(fd);
-	return -1;
 }
 
 static bool is_connected(const struct feeds *feeds, unsigned int number)
 {
 	for (size_t i = 0; i < feeds->count; i++)
-		if (feeds->all[i]->number == number)
+		if (feeds->all[i]->source.number == number)
 			return true;
 	return number == feeds->options.own_number;
 }
 
 static void add_feed(struct feeds *feeds, unsigned int number)
 {
-	struct trace_copy_options options = copy_options;
-	struct feed *feed = calloc(1, sizeof(*feed));
+	struct trace_copy_options options = feed_copy_options;
+	struct taken_feed *feed = calloc(1, sizeof(*feed));
 
 	if (!feed)
 		return;
 	feed->feeds = feeds;
-	feed->number = number;
 	feed->place = feeds->places;
-	feed->copied_ns = host_clocks_now_ns();
-	feed->connection = connect_to(feeds->options.uid, number, &feed->pid);
+	hash_map_init(&feed->threads);
+	pair_map_init(&feed->earlier);
 	options.context = feed;
-	if (feed->connection < 0 || feed->pid == getpid() ||
+	if (feed_source_open(&feed->source, feeds->options.uid, number) ||
 	    trace_copy_new(feeds->recording->writer, &options, &feed->copy) ||
 	    array_append(feeds->all, feeds->capacity, feeds->count, feed)) {
 		free_feed(feed);
@@ -368,61 +210,7 @@ static void add_feed(struct feeds *feeds, unsigned int number)
 	feeds->places++;
 }
 
-/* A message may carry more than one descriptor: the others are closed. */
-static void open_tail(struct feed *feed, int fd, uint64_t offset)
-{
-	if (trace_tail_new(fd, &feed->tail))
-		feed->has_left = true;
-	else
-		trace_tail_start_at(feed->tail, offset);
-}
-
-/* Handles one message. */
-static void take_message(struct feed *feed, const struct feed_message *message, int fd)
-{
-	if (message->magic != FEED_MAGIC || message->version != FEED_VERSION) {
-		feed->has_left = true;
-	} else if (message->type == FEED_OWNS) {
-		feed->owned_ns = host_clocks_now_ns();
-		for (uint32_t i = 0; i < message->count && i < FEED_BATCH; i++)
-			hash_map_put(&feed->owned, message->processes[i], 1);
-	} else if (message->type == FEED_WELCOME && fd >= 0 && !feed->tail) {
-		open_tail(feed, fd, message->offset);
-		return;
-	}
-	if (fd >= 0)
-		close(fd);
-}
-
-static void read_messages(struct feed *feed)
-{
-	while (!feed->has_left) {
-		struct feed_message message = {0};
-		_Alignas(struct cmsghdr) char space[CMSG_SPACE(sizeof(int))] = {0};
-		struct iovec part = {&message, sizeof(message)};
-		struct msghdr header = {.msg_iov = &part,
-					.msg_iovlen = 1,
-					.msg_control = space,
-					.msg_controllen = sizeof(space)};
-		ssize_t got = recvmsg(feed->connection, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-
-		if (got < 0 && (errno == EAGAIN || errno == EINTR))
-			return;
-		const int fd = got < 0 ? -1 : descriptor_take(&header);
-
-		if (got == (ssize_t)sizeof(message)) {
-			take_message(feed, &message, fd);
-			continue;
-		}
-		if (fd >= 0)
-			close(fd);
-		feed->has_left = true;
-	}
-}
-
-/* ---- copying --------------------------------------------------------------------------------- */
-
-static int copy_bytes(struct feed *feed, const uint8_t *bytes, size_t size)
+static int copy_bytes(struct taken_feed *feed, const uint8_t *bytes, size_t size)
 {
 	struct trace_reader *reader;
 	uint64_t skipped;
@@ -435,62 +223,35 @@ static int copy_bytes(struct feed *feed, const uint8_t *bytes, size_t size)
 	return error;
 }
 
-/* How many rows are missing is not known. */
-static void note_gap(struct feed *feed)
+/* Commands without a number are lost; how many is not known. */
+static void lose_unnumbered(struct taken_feed *feed)
 {
-	struct feeds *feeds = feed->feeds;
-	const uint64_t now_ns = host_clocks_now_ns();
-	char text[200];
-
-	recording_lose(feeds->recording, EVENT_PADDING, LOSS_GAP, feed->copied_ns, now_ns, 1);
-	if (feed->has_gap)
-		return;
-	feed->has_gap = true;
-	snprintf(text, sizeof(text),
-		 "some rows of programs that process %d records are missing: a part of its file "
-		 "was dropped or could not be read",
-		 (int)feed->pid);
-	recording_note(feeds->recording, "recorder", COLLECTOR_PARTIAL, 0, text);
-}
-
-/* Segments that ended before our recording began are left out. False: it is not known yet where to
- * begin. */
-static bool find_start(struct feed *feed, bool has_more)
-{
-	const uint32_t first = feed->has_started || has_more
-				       ? 0
-				       : trace_tail_segment_at(feed->tail, feed->feeds->begin_ns);
-
-	if (first) {
-		feed->last_segment = first - 1;
-		feed->has_started = true;
-	}
-	return feed->has_started;
+	if (feed->has_unnumbered)
+		recording_lose(feed->feeds->recording, EVENT_PADDING, LOSS_GAP,
+			       feed->feeds->begin_ns, host_clocks_now_ns(), 1);
+	feed->has_unnumbered = false;
 }
 
 /* Copies some segments that have ended. False: there were none. */
-static bool copy_some(struct feed *feed)
+static bool copy_some(struct taken_feed *feed)
 {
 	auto_free uint8_t *bytes = NULL;
-	const int more = feed->tail ? trace_tail_update_part(feed->tail, UPDATE_BYTES) : -ENODATA;
+	enum feed_part part;
+	bool has_hole;
 	size_t size;
-	uint32_t last;
 
-	if (more < 0)
-		return false;
-	if (!more && feed->has_left)
-		trace_tail_set_gone(feed->tail);
-	if (!find_start(feed, more) ||
-	    trace_tail_read_ended(feed->tail, feed->last_segment, STEP_BYTES, &bytes, &size, &last))
-		return more;
-	if (trace_tail_next(feed->tail, feed->last_segment) != feed->last_segment + 1)
-		note_gap(feed);
-	feed->last_segment = last;
+	cover_feed(feed);
+	part = feed_source_read(&feed->source, feed->feeds->begin_ns, &bytes, &size, &has_hole);
+	if (part != FEED_ROWS)
+		return part == FEED_LOOKING;
+	if (has_hole)
+		feed_note_gap(feed);
 	if (copy_bytes(feed, bytes, size)) {
 		error_clear();
-		note_gap(feed);
+		feed_note_gap(feed);
+		feed->source.from_ns = feed->source.until_ns;
 	}
-	feed->copied_ns = host_clocks_now_ns();
+	lose_unnumbered(feed);
 	return true;
 }
 
@@ -504,7 +265,7 @@ static void look_for_recorders(struct feeds *feeds, uint64_t now_ns)
 {
 	if (now_ns < feeds->next_look_ns)
 		return;
-	feeds->next_look_ns = now_ns + LOOK_NS;
+	feeds->next_look_ns = now_ns < feeds->search_until_ns ? now_ns : now_ns + LOOK_NS;
 	for (unsigned int number = 1; number <= FEED_NAMES; number++)
 		if (!is_connected(feeds, number))
 			add_feed(feeds, number);
@@ -517,7 +278,10 @@ void feeds_open(struct feeds *feeds, struct recording *recording,
 				.options = *options,
 				.begin_ns = host_clocks_now_ns(),
 				.begin_time = recording_now(recording),
+				.end_ns = UINT64_MAX,
 				.end_time = UINT64_MAX};
+	feed_identities_init(&feeds->identities);
+	coverage_init(&feeds->coverage);
 }
 
 void feeds_close(struct feeds *feeds)
@@ -525,7 +289,54 @@ void feeds_close(struct feeds *feeds)
 	while (feeds->count)
 		remove_feed(feeds, feeds->count - 1);
 	free(feeds->all);
+	free(feeds->own);
+	feed_identities_fini(&feeds->identities);
+	coverage_fini(&feeds->coverage);
 	*feeds = (struct feeds){0};
+}
+
+static void look_at_process(struct feeds *feeds, struct taken_process *process, uint64_t now_ns,
+			    uint64_t time)
+{
+	const struct process *image = processes_find(feeds->recording->processes, process->pid);
+	bool is_wanted;
+
+	if (!image || !image->is_fed || image->row.id != process->id || image->has_ended)
+		return;
+	is_wanted = feeds->options.wants(feeds->options.context, &image->row);
+	taken_process_want(process, is_wanted, time);
+	processes_pause(feeds->recording->processes, process->pid, !is_wanted);
+	if (!is_wanted)
+		coverage_excuse(&feeds->coverage, process->id, now_ns - 2 * WANT_NS, now_ns);
+}
+
+/* A process may be wanted for a part of the time only. */
+static void look_at_processes(struct feeds *feeds, uint64_t now_ns)
+{
+	const uint64_t time = recording_now(feeds->recording);
+
+	if (now_ns < feeds->next_want_ns)
+		return;
+	feeds->next_want_ns = now_ns + WANT_NS;
+	if (now_ns > feeds->begin_ns)
+		feeds->last_time = (uint64_t)((double)(time - feeds->begin_time) * (double)LAST_NS /
+					      (double)(now_ns - feeds->begin_ns));
+	for (size_t i = 0; i < feeds->identities.count; i++)
+		look_at_process(feeds, &feeds->identities.processes[i], now_ns, time);
+	cover_all(feeds, now_ns);
+	coverage_settle(&feeds->coverage, read_until(feeds, now_ns), report_gap, feeds);
+}
+
+/* The guest that a recorder has left looks for another one, which may be new. */
+static void notice_partings(struct taken_feed *feed, uint64_t now_ns)
+{
+	const struct feed_source *source = &feed->source;
+
+	if (feed->partings == source->partings && !(source->has_left && source->owned_count))
+		return;
+	feed->partings = feed->source.partings;
+	feed->feeds->search_until_ns = now_ns + SEARCHED_NS;
+	feed->feeds->next_look_ns = now_ns;
 }
 
 /* A recorder that has left has closed its file: its last segment has ended. */
@@ -535,60 +346,109 @@ void feeds_step(struct feeds *feeds, uint64_t now_ns)
 		return;
 	look_for_recorders(feeds, now_ns);
 	for (size_t i = feeds->count; i-- > 0;) {
-		struct feed *feed = feeds->all[i];
+		struct taken_feed *feed = feeds->all[i];
 
-		read_messages(feed);
-		if (!copy_some(feed) && feed->has_left) {
+		feed_source_listen(&feed->source);
+		notice_partings(feed, now_ns);
+		if (!copy_some(feed) && feed->source.has_left)
 			remove_feed(feeds, i);
-			feeds->left_ns = now_ns;
-		}
 	}
+	look_at_processes(feeds, now_ns);
+}
+
+/* ---- the end --------------------------------------------------------------------------------- */
+
+static bool is_attachment_wanted(const struct taken_feed *feed, const struct feed_owned *owned)
+{
+	const struct event_process process = {.pid = owned->pid, .uid = owned->uid};
+
+	return id_of(feed, owned) ||
+	       feed->feeds->options.wants(feed->feeds->options.context, &process);
 }
 
 /* Whether a recorder may still write rows of the time before end_ns. */
-static bool is_behind(const struct feed *feed, uint64_t end_ns)
+static bool is_behind(const struct taken_feed *feed, uint64_t end_ns)
 {
-	uint64_t begin_ns;
+	const struct feed_source *source = &feed->source;
 
-	if (!feed->tail || feed->has_left || !feed->owned.count)
-		return false;
-	/* the rows of its processes were seen, and none of them is wanted */
-	if (!feed->has_taken && end_ns > feed->owned_ns + SEEN_NS)
-		return false;
-	trace_tail_present(feed->tail, &begin_ns);
-	return begin_ns < end_ns && !trace_tail_has_ended(feed->tail);
+	for (size_t i = 0; source->tail && !source->has_left && i < source->owned_count; i++) {
+		const struct feed_owned *owned = &source->owned[i];
+		const uint64_t last_ns =
+			owned->done_ns && owned->end_ns < end_ns ? owned->end_ns : end_ns;
+
+		if (owned->begin_ns < end_ns && feed_source_until(source, owned) < last_ns &&
+		    last_ns > feed->feeds->begin_ns && is_attachment_wanted(feed, owned))
+			return true;
+	}
+	return false;
 }
 
-static void note_behind(struct feeds *feeds, const struct feed *feed)
+static void note_behind(struct feeds *feeds, const struct taken_feed *feed)
 {
 	char text[200];
 
 	snprintf(text, sizeof(text),
 		 "the last rows of programs that process %d records are missing: that recorder did "
 		 "not write them within 2 s",
-		 (int)feed->pid);
+		 (int)feed->source.pid);
 	recording_note(feeds->recording, "recorder", COLLECTOR_PARTIAL, 0, text);
+}
+
+static bool is_alive(const struct feeds *feeds, uint32_t id)
+{
+	const struct taken_process *process = feed_identities_find(&feeds->identities, id);
+
+	return process && (kill((pid_t)process->pid, 0) == 0 || errno == EPERM);
+}
+
+/* Whether calls of living processes are missing, which a recorder that is not known yet may have.
+ */
+static bool has_gap_at_end(const struct feeds *feeds, uint64_t end_ns)
+{
+	for (size_t i = 0; i < feeds->coverage.count; i++) {
+		const struct coverage_guest *guest = &feeds->coverage.guests[i];
+
+		if (guest->over_ns > end_ns && coverage_until(guest) < end_ns &&
+		    is_alive(feeds, guest->process))
+			return true;
+	}
+	return false;
+}
+
+/* One round of reading. False: there is nothing to wait for. */
+static bool read_last(struct feeds *feeds, uint64_t end_ns, bool may_search)
+{
+	bool has_more;
+
+	cover_all(feeds, end_ns);
+	has_more = may_search && has_gap_at_end(feeds, end_ns);
+	feeds->next_look_ns = has_more ? 0 : UINT64_MAX;
+	look_for_recorders(feeds, host_clocks_now_ns());
+	for (size_t i = 0; i < feeds->count; i++) {
+		feed_source_listen(&feeds->all[i]->source);
+		has_more |= copy_some(feeds->all[i]) || is_behind(feeds->all[i], end_ns);
+	}
+	return has_more;
 }
 
 void feeds_finish(struct feeds *feeds, uint64_t end_ns)
 {
 	static const struct timespec tick = {0, 50000000};
-	const uint64_t until_ns = host_clocks_now_ns() + FINISH_NS;
-	bool has_more = feeds->count != 0;
+	const uint64_t begin_ns = host_clocks_now_ns();
+	uint64_t now_ns = begin_ns;
 
-	if (has_more)
-		feeds->end_time = recording_now(feeds->recording);
-	while (has_more && host_clocks_now_ns() < until_ns) {
-		has_more = false;
-		feeds->next_look_ns = UINT64_MAX;
-		for (size_t i = 0; i < feeds->count; i++) {
-			read_messages(feeds->all[i]);
-			has_more |= copy_some(feeds->all[i]) || is_behind(feeds->all[i], end_ns);
-		}
-		if (has_more)
-			nanosleep(&tick, NULL);
+	if (!feeds->recording)
+		return;
+	feeds->end_ns = end_ns;
+	feeds->end_time = recording_now(feeds->recording);
+	while (now_ns < begin_ns + FINISH_NS &&
+	       read_last(feeds, end_ns, now_ns < begin_ns + SEARCH_NS)) {
+		nanosleep(&tick, NULL);
+		now_ns = host_clocks_now_ns();
 	}
 	for (size_t i = 0; i < feeds->count; i++)
 		if (is_behind(feeds->all[i], end_ns))
 			note_behind(feeds, feeds->all[i]);
+	cover_all(feeds, end_ns);
+	coverage_finish(&feeds->coverage, end_ns, report_gap, feeds);
 }

@@ -4,8 +4,8 @@
  *
  * Runs in:  the recorder
  * Gets:     connections of recorders of the same user or of root
- * Gives:    a read-only descriptor of the trace file, and the ids of the processes whose guests are
- *           attached here
+ * Gives:    a read-only descriptor of the trace file, and the guests that are attached here, each
+ *           with its time
  * Owns:     a socket and its connections
  * Fails:    never; a client that cannot be served is closed
  * Why:      A guest writes into the rings of one recorder, so that a call costs the same however
@@ -21,7 +21,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "collect/feed/message.h"
 #include "ring/descriptor.h"
 #include "ring/session.h"
 
@@ -61,21 +60,22 @@ void feed_server_close(struct feed_server *server)
 		close(server->clients[i].fd);
 	if (server->listener >= 0)
 		close(server->listener);
-	free(server->processes);
+	free(server->entries);
 	*server = (struct feed_server){.listener = -1};
 }
 
-/* Sends the processes that a client does not know yet, as far as there is room for messages; the
- * rest follow in the next step. False: it has hung up. */
-static bool send_processes(const struct feed_server *server, struct feed_client *client)
+/* Sends the entries that a client does not know yet, as far as there is room for messages; the rest
+ * follow in the next step. False: it has hung up. */
+static bool send_entries(const struct feed_server *server, struct feed_client *client)
 {
-	while (client->sent < server->processes_count) {
-		struct feed_message message = {FEED_MAGIC, FEED_VERSION, FEED_OWNS, 0, 0, {0}};
+	while (client->sent < server->entries_count) {
+		struct feed_message message = {
+			.magic = FEED_MAGIC, .version = FEED_VERSION, .type = FEED_OWNS};
 
 		while (message.count < FEED_BATCH &&
-		       client->sent + message.count < server->processes_count) {
-			message.processes[message.count] =
-				server->processes[client->sent + message.count].id;
+		       client->sent + message.count < server->entries_count) {
+			message.owned[message.count] =
+				server->entries[client->sent + message.count].owned;
 			message.count++;
 		}
 		if (send(client->fd, &message, sizeof(message), MSG_DONTWAIT | MSG_NOSIGNAL) !=
@@ -88,8 +88,10 @@ static bool send_processes(const struct feed_server *server, struct feed_client 
 
 static bool send_welcome(int client, int file, uint64_t offset)
 {
-	const struct feed_message welcome = {FEED_MAGIC, FEED_VERSION, FEED_WELCOME,
-					     0,          offset,       {0}};
+	const struct feed_message welcome = {.magic = FEED_MAGIC,
+					     .version = FEED_VERSION,
+					     .type = FEED_WELCOME,
+					     .offset = offset};
 
 	return descriptor_send(client, &welcome, sizeof(welcome), file);
 }
@@ -154,43 +156,44 @@ static bool has_left(int client)
 static void send_to_all(struct feed_server *server)
 {
 	for (size_t i = server->clients_count; i-- > 0;)
-		if (!send_processes(server, &server->clients[i]))
+		if (!send_entries(server, &server->clients[i]))
 			remove_client(server, i);
 }
 
-void feed_server_own(struct feed_server *server, uint32_t process)
+static bool is_same(const struct feed_owned *one, const struct feed_owned *other)
 {
-	const struct feed_process owned = {.id = process};
+	return one->process == other->process && one->guest == other->guest;
+}
 
-	if (server->listener < 0 || array_append(server->processes, server->processes_capacity,
-						 server->processes_count, owned))
+void feed_server_own(struct feed_server *server, const struct feed_owned *owned)
+{
+	const struct feed_entry entry = {*owned, owned->done_ns};
+
+	if (server->listener < 0)
 		return;
-	send_to_all(server);
+	for (size_t i = 0; owned->done_ns && i < server->entries_count; i++)
+		if (is_same(&server->entries[i].owned, owned) && !server->entries[i].ended_ns)
+			server->entries[i].ended_ns = owned->done_ns;
+	if (!array_append(server->entries, server->entries_capacity, server->entries_count, entry))
+		send_to_all(server);
 }
 
-void feed_server_end(struct feed_server *server, uint32_t process, uint64_t now_ns)
-{
-	for (size_t i = 0; i < server->processes_count; i++)
-		if (server->processes[i].id == process)
-			server->processes[i].ended_ns = now_ns;
-}
-
-/* A client that comes now needs no rows of processes that ended long before. */
+/* A client that comes now needs no rows of attachments that ended long before. */
 static void forget_ended(struct feed_server *server, uint64_t now_ns)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < server->processes_count; i++) {
-		const struct feed_process process = server->processes[i];
+	for (size_t i = 0; i < server->entries_count; i++) {
+		const struct feed_entry entry = server->entries[i];
 
-		if (!process.ended_ns || now_ns < process.ended_ns + 2 * EARLIER_NS) {
-			server->processes[kept++] = process;
+		if (!entry.ended_ns || now_ns < entry.ended_ns + 2 * EARLIER_NS) {
+			server->entries[kept++] = entry;
 			continue;
 		}
 		for (size_t j = 0; j < server->clients_count; j++)
 			server->clients[j].sent -= server->clients[j].sent > kept;
 	}
-	server->processes_count = kept;
+	server->entries_count = kept;
 }
 
 void feed_server_step(struct feed_server *server, struct trace_writer *writer, uint64_t now_ns)
@@ -209,4 +212,14 @@ void feed_server_step(struct feed_server *server, struct trace_writer *writer, u
 		trace_writer_set_pace(writer, FOLLOWED_FLUSH_NS, FOLLOWED_SEGMENT_NS);
 	else if (before && !server->clients_count)
 		trace_writer_set_pace(writer, 0, 0);
+}
+
+/* The next segment begins now, so a client knows that it has all rows of this time. */
+void feed_server_finish(const struct feed_server *server, struct trace_writer *writer,
+			uint64_t now_ns)
+{
+	if (!server->clients_count)
+		return;
+	trace_writer_set_pace(writer, FOLLOWED_FLUSH_NS, 1);
+	trace_writer_flush(writer, now_ns);
 }

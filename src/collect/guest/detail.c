@@ -39,14 +39,23 @@ uint64_t injected_launches(const struct injected *injected)
 	return sum_of(injected, offsetof(struct ring_control, launches));
 }
 
+uint64_t injected_ring_launches(const struct injected_ring *ring)
+{
+	return atomic_load_explicit(&ring->reader.control->launches, memory_order_relaxed);
+}
+
 uint64_t injected_guest_ns(const struct injected *injected)
 {
 	const _Atomic uint64_t *trouble = injected->region.shared->trouble;
 	const uint64_t ticks = atomic_load(&trouble[RING_TROUBLE_SECTIONS_TICKS]) +
-			       TIMED_OF * atomic_load(&trouble[RING_TROUBLE_TIMED_TICKS]) +
-			       injected->harvest_ticks;
+			       TIMED_OF * atomic_load(&trouble[RING_TROUBLE_TIMED_TICKS]);
 
 	return recording_ticks_ns(injected->recording, ticks);
+}
+
+uint64_t injected_long_ns(const struct injected *injected)
+{
+	return recording_ticks_ns(injected->recording, injected->harvest_ticks);
 }
 
 static void put_left_out(struct injected *injected, uint32_t kind, uint64_t count,

@@ -477,6 +477,11 @@ bool injected_has_given_last(const struct injected *injected)
 	return atomic_load(&injected->region.shared->last) != RING_LAST_ASKED;
 }
 
+uint64_t injected_begun_ns(const struct injected *injected)
+{
+	return injected->region.shared ? atomic_load(&injected->region.shared->begun_ns) : 0;
+}
+
 void injected_stop(struct injected *injected)
 {
 	robust_region_disown(injected->region.shared);

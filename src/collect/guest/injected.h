@@ -106,8 +106,10 @@ struct guest_left_out {
 struct injected_process {
 	struct event_process row;
 	uint32_t references;
-	uint32_t attachments; /* number so far, of all its guests */
-	bool has_python_note; /* the note on an unknown version of Python is written */
+	uint32_t attachments;      /* number so far, of all its guests */
+	uint32_t yardstick_string; /* name of the ranges that --overhead-range counts; 0: none */
+	uint64_t yardsticks;       /* completed ranges of this name */
+	bool has_python_note;      /* the note on an unknown version of Python is written */
 };
 
 /* Writes one sentence of advice for a refusal. result: the return value of the vendor's `function`;
@@ -251,6 +253,8 @@ void injected_count_losses(struct injected *injected, uint64_t now_ns);
 /* Asks the guest for data that its runtime still holds about finished commands. False: the guest
  * does not offer that. */
 bool injected_ask_last(struct injected *injected);
+/* From when on the guest says that it records all calls (CLOCK_MONOTONIC); 0: not known yet. */
+uint64_t injected_begun_ns(const struct injected *injected);
 /* Whether the guest has written all of that into its rings. */
 bool injected_has_given_last(const struct injected *injected);
 
@@ -266,8 +270,13 @@ void injected_set_detail(struct injected *injected, uint32_t detail, uint64_t no
 void injected_count_left_out(struct injected *injected, uint64_t now_ns);
 /* Launches so far, recorded or not. */
 uint64_t injected_launches(const struct injected *injected);
-/* Time of the guest in the program so far, except in long sections that occur once per object. */
+uint64_t injected_ring_launches(const struct injected_ring *ring);
+/* Time of the guest in the program so far, in calls and short sections. Those in which other
+ * processes had the processor are not among them. */
 uint64_t injected_guest_ns(const struct injected *injected);
+/* The same in long sections that repeat with each command. They contain the time in which other
+ * processes had the processor. */
+uint64_t injected_long_ns(const struct injected *injected);
 
 /* ---- losses (losses.c) ------------------------------------------------------------------------
  */

@@ -63,6 +63,8 @@ static void put_range(struct injected *injected, const struct range_half *begin,
 		.payload_string = begin->payload_string,
 	};
 
+	if (!flags && row.name_string && row.name_string == injected->process->yardstick_string)
+		injected->process->yardsticks++;
 	trace_writer_row(injected->recording->writer, EVENT_RANGE, &source, &row);
 }
 

@@ -53,9 +53,14 @@ enum {
 /* The guest's own time is used at once only if it is above this part of the limit: a thread that
  * would wait for its device anyway is not slowed down by it, and windows may soon show that. */
 #define QUICK_SHARE 2
-/* A margin: while other processes take the processor, the guest's own time is a smaller part of the
- * wall time than of the program's. 1.8 covers a program that gets 55 % of a processor. */
-#define OWN_FACTOR  1.8
+/* A margin for a cost that duet's own time does not contain: it evicts the program's data from
+ * caches. */
+#define OWN_FACTOR  1.25
+/* The same if it is not known how long the program waited for a processor: 1.8 covers a program
+ * that gets 55 % of one. */
+#define WALL_FACTOR 1.8
+#define KNOWN_NS    (1000 * MS) /* the part of the time that is waited is that of this time */
+#define LEAST_RUN   0.02        /* a thread that waits for longer is not measured any more */
 /* A wider interval does not show whether the limit is held. */
 #define WIDE_SHARE  0.5
 
@@ -130,6 +135,26 @@ enum limit_level limit_now(const struct limit *limit)
 	return limit->phase != LIMIT_REST && limit->is_above ? limit->level - 1 : limit->level;
 }
 
+/* The part of the time in which the program does not wait for a processor. */
+static double run_share(const struct limit *limit)
+{
+	const double share = limit->known_ns > 0 ? 1 - limit->waited_ns / limit->known_ns : 1;
+
+	return share > LEAST_RUN ? share : LEAST_RUN;
+}
+
+/* The kernel adds a wait at its end, which may be in another window. So all windows share one
+ * value. */
+static void count_waits(struct limit *limit, const struct limit_reading *reading)
+{
+	limit->known_ns += (double)(reading->known_ns - limit->last.known_ns);
+	limit->waited_ns += (double)(reading->waited_ns - limit->last.waited_ns);
+	if (limit->known_ns > KNOWN_NS) {
+		limit->known_ns /= 2;
+		limit->waited_ns /= 2;
+	}
+}
+
 /* Adds the time since the last reading to the window that ends now. */
 static void count_window(struct limit *limit, const struct limit_reading *reading)
 {
@@ -151,22 +176,34 @@ static void count_window(struct limit *limit, const struct limit_reading *readin
 	if (limit_is_off(limit))
 		return;
 	arm->on_ns += ns;
+	arm->run_ns += (double)ns * run_share(limit);
 	arm->guest_ns += reading->guest_ns - limit->last.guest_ns;
-	arm->own_ns += reading->own_ns - limit->last.own_ns;
+	arm->long_ns += reading->long_ns - limit->last.long_ns;
+	arm->recorder_ns += reading->recorder_ns - limit->last.recorder_ns;
 	if (arm == &limit->above)
 		limit->above_ns += ns;
 }
 
 /* ---- measured costs ------------------------------------------------------------------------- */
 
-static double own_cost(const struct limit_arm *arm)
-{
-	return arm->on_ns ? (double)arm->own_ns / (double)arm->on_ns : 0;
-}
-
+/* Short pieces are a part of the time in which the program could run: other processes that have its
+ * processor make its cost no smaller. Long pieces contain their part of the waits. */
 static double guest_cost(const struct limit_arm *arm)
 {
-	return arm->on_ns ? (double)arm->guest_ns / (double)arm->on_ns : 0;
+	return arm->on_ns ? (double)arm->guest_ns / arm->run_ns +
+				    (double)arm->long_ns / (double)arm->on_ns
+			  : 0;
+}
+
+/* The recorder takes a part of all processors, at any load. */
+static double own_cost(const struct limit_arm *arm)
+{
+	return arm->on_ns ? guest_cost(arm) + (double)arm->recorder_ns / (double)arm->on_ns : 0;
+}
+
+static double own_factor(const struct limit *limit)
+{
+	return limit->known_ns > 0 ? OWN_FACTOR : WALL_FACTOR;
 }
 
 /* False: the windows do not show the cost yet, or never will. An interval far below 0 comes from
@@ -206,11 +243,11 @@ static int levels_down(const struct limit *limit)
 	/* On a busy machine windows need seconds. */
 	if (arm->on_ns >= QUICK_NS && guest_cost(arm) > QUICK_SHARE * max)
 		return guest_cost(arm) > 4 * QUICK_SHARE * max ? 2 : 1;
-	if (arm->on_ns >= SOON_NS && guest_cost(arm) * OWN_FACTOR > max)
+	if (arm->on_ns >= SOON_NS && guest_cost(arm) * own_factor(limit) > max)
 		return 1;
 	if (limit->options.can_leave_out && limit->thin < THIN_BLOCKS && !is_hopeless(arm))
 		return 0;
-	return arm->on_ns >= OWN_NS && own_cost(arm) * OWN_FACTOR > max;
+	return arm->on_ns >= OWN_NS && own_cost(arm) * own_factor(limit) > max;
 }
 
 static bool can_go_up(const struct limit *limit, uint64_t now_ns)
@@ -399,6 +436,7 @@ static void end_rest(struct limit *limit, uint64_t now_ns)
 {
 	/* At COUNTERS there is nothing to compare before the next level may be looked at. */
 	const bool has_block = limit->level != LIMIT_COUNTERS || can_go_up(limit, now_ns);
+	int down;
 
 	limit->due_ns = now_ns + TICK_NS;
 	if (has_block && limit->rest_launches < RATE_LAUNCHES && limit->rest_ns < RATE_NS)
@@ -410,7 +448,10 @@ static void end_rest(struct limit *limit, uint64_t now_ns)
 	}
 	limit->idle_ns += limit->rest_ns;
 	limit->rest_launches = limit->rest_ns = 0;
-	if (!has_block || limit->idle_ns < OWN_NS)
+	down = levels_down(limit);
+	if (down)
+		change_level(limit, down, now_ns);
+	if (down || !has_block || limit->idle_ns < OWN_NS)
 		return;
 	limit->idle_ns = 0;
 	limit->thin = THIN_BLOCKS;
@@ -423,6 +464,7 @@ uint64_t limit_step(struct limit *limit, const struct limit_reading *reading)
 
 	if (now_ns < limit->due_ns)
 		return limit->due_ns;
+	count_waits(limit, reading);
 	count_window(limit, reading);
 	limit->last = *reading;
 	switch (limit->phase) {

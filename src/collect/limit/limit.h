@@ -33,8 +33,13 @@ struct limit_options {
 struct limit_reading {
 	uint64_t now_ns;
 	uint64_t launches;
-	uint64_t guest_ns; /* time of the guest in the program, as it measured itself */
-	uint64_t own_ns;   /* the same, and the recorder's part of all processors */
+	/* Time of the guest in the program, as it measured itself: in short pieces while the
+	 * program runs, and in long pieces that may contain waits for a processor. */
+	uint64_t guest_ns, long_ns;
+	uint64_t recorder_ns; /* the recorder's part of all processors */
+	/* Time between looks at the program's threads, and the part of it in which they waited for
+	 * a processor. 0: not known. */
+	uint64_t known_ns, waited_ns;
 };
 
 enum limit_method {
@@ -55,7 +60,8 @@ struct limit_result {
 /* Measurements of one level. */
 struct limit_arm {
 	struct estimate costs; /* one value per block */
-	uint64_t on_ns, guest_ns, own_ns;
+	uint64_t on_ns, guest_ns, long_ns, recorder_ns;
+	double run_ns; /* on_ns without waiting for a processor */
 };
 
 enum limit_phase { LIMIT_REST, LIMIT_FIRST, LIMIT_MIDDLE, LIMIT_LAST };
@@ -72,6 +78,7 @@ struct limit {
 	/* Sums of the present block. */
 	uint64_t on_launches, on_ns, off_launches, off_ns;
 	struct limit_reading last;
+	double known_ns, waited_ns;      /* sums of about the last second */
 	uint64_t rest_launches, rest_ns; /* sums of the rest before the block */
 	uint64_t idle_ns;                /* without a block */
 	uint64_t period_ns;

@@ -185,6 +185,9 @@ const char *opencl_why_unrecorded(pid_t pid)
 
 	if (obstacle)
 		return obstacle;
+	/* a program maps at least its own file */
+	if (!proc_maps_word((uint32_t)pid, "/"))
+		return "has ended, so it is not known why none of its OpenCL calls is recorded";
 	if (!proc_maps_word((uint32_t)pid, "libduet-opencl.so"))
 		return proc_maps_word((uint32_t)pid, "libOpenCL.so")
 			       ? "was started without duet's guest; start it with duet record -- "
@@ -193,7 +196,7 @@ const char *opencl_why_unrecorded(pid_t pid)
 	if (unrecorded_is_filtered((uint32_t)pid))
 		return unrecorded_filtered;
 	return "did not reach the recorder, although duet's guest is loaded in it: it called no "
-	       "OpenCL, or the recording ended too early";
+	       "OpenCL meanwhile, or the recording ended too early";
 }
 
 static const struct guest_way guest_way = {

@@ -12,6 +12,7 @@
  *           collector (opencl), which notes.c and session.c use directly.
  */
 #include "collect/session/private.h"
+#include "collect/processes.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -136,6 +137,10 @@ static void attach_running(struct session *session, size_t index)
 
 void session_attach_guest(struct session *session, pid_t pid, int pid_fd)
 {
+	/* Another collector may know the process already. */
+	if (!session->options->any ||
+	    !processes_begin_attaching(session->recording.processes, (uint32_t)pid))
+		return;
 	for (size_t i = 0; i < collectors_count; i++)
 		if (session->states[i] && collectors[i]->work->attach &&
 		    collectors[i]->work->attach(session->states[i], pid, pid_fd))

@@ -139,8 +139,7 @@ void session_end_recording(struct session *session)
 	session->result->has_others = session_has_collectors(session);
 	gather_last(session);
 	for (size_t i = 0; i < session->guests.count; i++)
-		if (session->guests.all[i].injected->region.shared)
-			injected_stop(session->guests.all[i].injected);
+		session_stop_guest(&session->guests.all[i]);
 	drain_last(session);
 	session_close_collectors(session);
 	for (size_t i = 0; i < session->guests.count; i++) {
@@ -156,6 +155,8 @@ void session_end_recording(struct session *session)
 	session->guests.count = 0;
 	keep_files(session);
 	session_note_refusals(session);
+	/* other recorders need not wait for this one's end to read its last rows */
+	feed_server_finish(&session->feed_server, session->writer, host_clocks_now_ns());
 	host_clocks_read(session->writer, session->recording.tsc, &session->recording.last_tsc);
 	now_ns = host_clocks_now_ns();
 	/* other recorders write the rows of this time a little later */

@@ -151,6 +151,67 @@ static void greet_guest(void *context, const struct injected *injected, int regi
 	collectors_catch_up(greeting->session->states, until_ns);
 }
 
+/* Several guests of a kind, which a suffix distinguishes, count as one. */
+static uint32_t guest_key(const char *name)
+{
+	uint32_t hash = 2166136261u;
+
+	while (*name && *name != ':')
+		hash = (hash ^ (uint8_t)*name++) * 16777619u;
+	return hash;
+}
+
+static void share_guest(struct session *session, const struct attached *attached)
+{
+	feed_server_own(&session->feed_server, &attached->owned);
+	feeds_own(&session->feeds, &attached->owned);
+}
+
+static void begin_sharing(struct session *session, struct attached *attached)
+{
+	const struct event_process *process = &attached->injected->process->row;
+
+	attached->owned = (struct feed_owned){.process = process->id,
+					      .guest = guest_key(attached->injected->guest),
+					      .pid = process->pid,
+					      .uid = process->uid};
+	share_guest(session, attached);
+}
+
+/* The guest's clock is that of the recorder, but it can write any time. */
+static void take_begin(struct attached *attached)
+{
+	const uint64_t begun_ns = injected_begun_ns(attached->injected);
+	const uint64_t now_ns = host_clocks_now_ns();
+
+	if (begun_ns && !attached->owned.begin_ns)
+		attached->owned.begin_ns = begun_ns < now_ns ? begun_ns : now_ns;
+}
+
+void session_share_guests(struct session *session)
+{
+	for (size_t i = 0; i < session->guests.count; i++) {
+		struct attached *attached = &session->guests.all[i];
+
+		if (attached->owned.begin_ns)
+			continue;
+		take_begin(attached);
+		if (attached->owned.begin_ns)
+			share_guest(session, attached);
+	}
+}
+
+/* Its rings are read. */
+static void end_sharing(struct session *session, struct attached *attached)
+{
+	struct feed_owned *owned = &attached->owned;
+
+	owned->done_ns = host_clocks_now_ns();
+	owned->end_ns = attached->stopped_ns ? attached->stopped_ns : owned->done_ns;
+	owned->is_over = attached->dead;
+	share_guest(session, attached);
+}
+
 /* Creates the rings and sends them. sibling: another guest of the same process; NULL: this is the
  * first. Errors: -errno. */
 static int welcome_guest(struct session *session, const struct attach_hello *hello,
@@ -179,7 +240,7 @@ static int welcome_guest(struct session *session, const struct attach_hello *hel
 	};
 	struct attached *attached;
 	int region_fd = -1, error;
-	bool was_fed, is_new;
+	bool was_fed;
 
 	if (array_grow(session->guests.all, session->guests.capacity, session->guests.count + 1) <
 	    0) {
@@ -188,7 +249,6 @@ static int welcome_guest(struct session *session, const struct attach_hello *hel
 		return error_set(-ENOMEM, "process %d: out of memory", (int)hello->pid);
 	}
 	was_fed = is_fed(session, hello->pid);
-	is_new = !processes_find(session->recording.processes, (uint32_t)hello->pid);
 	attached = &session->guests.all[session->guests.count];
 	*attached = (struct attached){.connection = hello->fd};
 	peer.options = ring_options(session->options, collectors[index], peer.numbers);
@@ -197,19 +257,17 @@ static int welcome_guest(struct session *session, const struct attach_hello *hel
 		return error;
 	if (!sibling)
 		complete_row(session, attached->injected, true);
-	if (!sibling && was_fed)
-		session_note_change(session, attached->injected);
-	else if (!sibling)
+	if (!sibling && !was_fed)
 		session_note_joined(session, attached->injected);
 	if (!sibling) {
 		relate_processes(session, attached->injected);
-		session->result->processes++;
-		feed_server_own(&session->feed_server, attached->injected->process->row.id);
+		session->result->processes += !was_fed;
 	}
+	begin_sharing(session, attached);
 	session_begin_limit(session, attached);
 	session->guests.count++;
-	if (session->options->any && is_new)
-		session_attach_guest(session, hello->pid, hello->pid_fd);
+	processes_pause(session->recording.processes, (uint32_t)hello->pid, false);
+	session_attach_guest(session, hello->pid, hello->pid_fd);
 	session->has_greeted[index] = true;
 	session->child.has_guest |= hello->pid == session->child.begun_pid;
 	session->times.young_until_ns = host_clocks_now_ns() + SECOND_NS;
@@ -387,6 +445,7 @@ void session_end_guest(struct session *session, struct attached *attached)
 	struct lookup_budget looks;
 
 	session_end_limit(session, attached);
+	take_begin(attached);
 	/* The end may be seen before SIGCHLD. The status must be read first, because it goes with
 	 * the last row. */
 	if (attached->dead && attached->injected->pid == session->child.pid)
@@ -395,15 +454,14 @@ void session_end_guest(struct session *session, struct attached *attached)
 	if (attached->connection >= 0)
 		close(attached->connection);
 	charge_looks(session, attached->injected);
-	if (attached->injected->process->references == 1) {
+	if (attached->injected->process->references == 1)
 		complete_row(session, attached->injected, false);
-		feed_server_end(&session->feed_server, attached->injected->process->row.id,
-				host_clocks_now_ns());
-	}
 	user_quotas_end(&session->shares, uid);
 	attached->injected->looks = user_quotas_looks(&session->shares, uid);
 	looks = injected_close(attached->injected);
 	user_quotas_put_looks(&session->shares, uid, &looks);
+	/* its last rows are written */
+	end_sharing(session, attached);
 }
 
 size_t session_drain_guest(struct session *session, struct attached *attached)
@@ -500,8 +558,18 @@ void session_retire_unwanted(struct session *session, uint64_t now_ns)
 			continue;
 		attached->is_leaving = true;
 		attached->leaving_ns = now_ns;
+		processes_pause(session->recording.processes, (uint32_t)attached->injected->pid,
+				true);
 		attached->is_asked = injected_ask_last(attached->injected);
 	}
+}
+
+void session_stop_guest(struct attached *attached)
+{
+	if (!attached->injected->region.shared)
+		return;
+	attached->stopped_ns = host_clocks_now_ns();
+	injected_stop(attached->injected);
 }
 
 /* Whether a guest that leaves has handed over what its runtime holds back, or had the time for it.
@@ -515,8 +583,7 @@ static bool has_left(struct attached *attached, uint64_t now_ns)
 	if (attached->is_asked && !injected_has_given_last(attached->injected) &&
 	    now_ns - attached->leaving_ns < ANSWER_NS)
 		return false;
-	if (attached->injected->region.shared)
-		injected_stop(attached->injected);
+	session_stop_guest(attached);
 	attached->is_stopped = true;
 	return true;
 }

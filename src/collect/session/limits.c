@@ -19,8 +19,13 @@
 
 #include "collect/host_clocks.h"
 #include "collect/limit/limit.h"
+#include "collect/limit/waits.h"
+#include "collect/proc.h"
 
 enum limit_series { LIMIT_LEVEL, LIMIT_COST, LIMIT_ERROR, LIMIT_OWN, LIMIT_SERIES };
+
+/* To read the rest of a process's ranges at the end of a window. */
+enum { READ_NS = 1000000 };
 
 /* docs/design/overhead.md describes them; analyze/cost.c reads them. */
 static const struct {
@@ -34,8 +39,11 @@ static const struct {
 
 struct session_limit {
 	struct limit limit;
+	struct limit_waits waits;
 	uint64_t due_ns;
 	uint64_t level_ns[LIMIT_LEVELS]; /* time at each level */
+	bool has_range;                  /* ranges are the yardstick, from the first one on */
+	uint64_t ranges_before;
 	uint32_t steps;
 	uint32_t series[LIMIT_SERIES]; /* ids in the trace; 0: not described yet */
 	bool is_unmeasured;            /* for some time only by duet's own time */
@@ -70,6 +78,9 @@ void session_begin_limit(struct session *session, struct attached *attached)
 		.seed = (uint32_t)now_ns,
 	};
 
+	if (options->overhead_range)
+		injected->process->yardstick_string =
+			recording_string(&session->recording, options->overhead_range);
 	for (size_t i = 0; i < collectors_count && !way; i++)
 		if (collectors[i]->name == injected->kind.collector)
 			way = collectors[i]->way;
@@ -83,10 +94,21 @@ void session_begin_limit(struct session *session, struct attached *attached)
 		return;
 	}
 	limit_init(&attached->limit->limit, &about, now_ns);
+	attached->limit->ranges_before = injected->process->yardsticks;
 	session->times.limits_ns = now_ns;
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
+
+/* The program may have overwritten the counts from which a value was computed. */
+static int64_t rounded(double value)
+{
+	const double most = 9e18;
+
+	if (!(value > -most && value < most))
+		return value > 0 ? (int64_t)most : -(int64_t)most;
+	return (int64_t)(value < 0 ? value - 0.5 : value + 0.5);
+}
 
 static uint32_t get_series(struct session *session, struct attached *attached,
 			   enum limit_series which, uint64_t begin_ns)
@@ -106,21 +128,14 @@ static uint32_t get_series(struct session *session, struct attached *attached,
 		.instance_string = recording_string(recording, attached->injected->kind.collector),
 		.type = SERIES_LEVEL,
 		.process = attached->injected->process->row.id,
+		.limit = which == LIMIT_LEVEL
+				 ? 0
+				 : (uint64_t)rounded(session->options->max_overhead * 1e6),
 		.begin_ns = begin_ns,
 	};
 	recording->kept_bytes += ENTITY_BYTES;
 	trace_writer_entity(recording->writer, EVENT_SERIES, &row);
 	return *id;
-}
-
-/* The program may have overwritten the counts from which a value was computed. */
-static int64_t rounded(double value)
-{
-	const double most = 9e18;
-
-	if (!(value > -most && value < most))
-		return value > 0 ? (int64_t)most : -(int64_t)most;
-	return (int64_t)(value < 0 ? value - 0.5 : value + 0.5);
 }
 
 static void put_value(struct session *session, struct attached *attached, enum limit_series which,
@@ -173,25 +188,97 @@ static uint64_t recorder_ns(void)
 	       (uint64_t)(processors > 0 ? processors : 1);
 }
 
+/* Reads how long the threads that have launched since the last look waited for a processor. */
+static void look_at_waits(struct session_limit *own, const struct injected *injected,
+			  uint64_t now_ns)
+{
+	uint64_t launches, waited_ns;
+
+	if (now_ns < own->waits.due_ns)
+		return;
+	for (uint32_t i = 0; i < injected->round.rings_seen; i++) {
+		const struct injected_ring *ring = &injected->rings[i];
+
+		launches = injected_ring_launches(ring);
+		if (!ring->used || !limit_waits_wants(&own->waits, i, ring->thread.tid, launches) ||
+		    !proc_waited_ns(injected->process->row.pid, ring->thread.tid, &waited_ns))
+			continue;
+		limit_waits_add(&own->waits, i, ring->thread.tid, launches, waited_ns, now_ns);
+	}
+	limit_waits_end(&own->waits, now_ns);
+}
+
+/* Ranges are counted when they are read: those of the rings' present content are needed too. */
+static void read_ranges(struct session *session, const struct injected *injected)
+{
+	for (size_t i = 0; i < session->guests.count; i++) {
+		const struct attached *other = &session->guests.all[i];
+		const uid_t uid = injected->process->row.uid;
+
+		if (other->injected->process != injected->process || other->limit || other->dead ||
+		    !other->injected->region.shared)
+			continue;
+		other->injected->looks = user_quotas_looks(&session->shares, uid);
+		injected_drain(other->injected, READ_NS);
+		user_quotas_put_looks(&session->shares, uid, &other->injected->looks);
+	}
+}
+
+/* With the first range of the name the measurement begins anew, with another yardstick. */
+static void change_yardstick(struct session *session, struct attached *attached,
+			     const struct limit_reading *reading)
+{
+	struct session_limit *own = attached->limit;
+	const struct limit_options options = own->limit.options;
+	struct limit_result result;
+
+	limit_end(&own->limit, reading->now_ns);
+	while (limit_take(&own->limit, &result))
+		put_result(session, attached, &result);
+	limit_init(&own->limit, &options, reading->now_ns);
+	own->limit.last = *reading;
+	own->has_range = true;
+}
+
+static void count_ranges(struct session *session, struct attached *attached,
+			 struct limit_reading *reading)
+{
+	struct session_limit *own = attached->limit;
+	const struct injected *injected = attached->injected;
+
+	read_ranges(session, injected);
+	if (!own->has_range && injected->process->yardsticks == own->ranges_before)
+		return;
+	reading->launches = injected->process->yardsticks;
+	if (!own->has_range)
+		change_yardstick(session, attached, reading);
+}
+
+/* The program may have overwritten its counts. */
+static uint64_t grown(uint64_t count, uint64_t before)
+{
+	return count > before ? count : before;
+}
+
 static void step_limit(struct session *session, struct attached *attached, uint64_t now_ns)
 {
 	struct session_limit *own = attached->limit;
 	struct injected *injected = attached->injected;
+	const struct limit_reading *last = &own->limit.last;
 	struct limit_reading reading = {
-		.launches = injected_launches(injected),
-		.guest_ns = injected_guest_ns(injected),
+		.launches = grown(injected_launches(injected), last->launches),
+		.guest_ns = grown(injected_guest_ns(injected), last->guest_ns),
+		.long_ns = grown(injected_long_ns(injected), last->long_ns),
+		.recorder_ns = recorder_ns(),
 	};
 	struct limit_result result;
 
-	/* The program may have overwritten its counts. */
-	if (reading.launches < own->limit.last.launches)
-		reading.launches = own->limit.last.launches;
-	if (reading.guest_ns < own->limit.last.guest_ns)
-		reading.guest_ns = own->limit.last.guest_ns;
-	reading.own_ns = reading.guest_ns + recorder_ns();
-	if (reading.own_ns < own->limit.last.own_ns) /* the sum is beyond 2^64 */
-		reading.own_ns = own->limit.last.own_ns;
+	look_at_waits(own, injected, now_ns);
+	reading.known_ns = own->waits.known_ns;
+	reading.waited_ns = own->waits.known_waited_ns;
 	reading.now_ns = host_clocks_now_ns();
+	if (session->options->overhead_range)
+		count_ranges(session, attached, &reading);
 	own->due_ns = limit_step(&own->limit, &reading);
 	injected_set_detail(injected, detail_of(&own->limit), now_ns);
 	while (limit_take(&own->limit, &result))
@@ -246,6 +333,19 @@ static void note_levels(struct session *session, const struct attached *attached
 		       injected->process->row.id, text);
 }
 
+static void note_no_range(struct session *session, const struct attached *attached)
+{
+	const struct injected *injected = attached->injected;
+	char text[400];
+
+	snprintf(text, sizeof(text),
+		 "process %u (%s): launches were the yardstick of --max-overhead, because no range "
+		 "'%.100s' was completed",
+		 injected->process->row.pid, injected->name, session->options->overhead_range);
+	recording_note(&session->recording, injected->kind.collector, COLLECTOR_PARTIAL,
+		       injected->process->row.id, text);
+}
+
 void session_end_limit(struct session *session, struct attached *attached)
 {
 	struct session_limit *own = attached->limit;
@@ -260,10 +360,13 @@ void session_end_limit(struct session *session, struct attached *attached)
 	while (limit_take(&own->limit, &result))
 		put_result(session, attached, &result);
 	note_levels(session, attached);
+	if (session->options->overhead_range && !own->has_range)
+		note_no_range(session, attached);
 	for (int i = 0; i < LIMIT_SERIES; i++)
 		if (own->series[i])
 			trace_writer_end_entity(session->writer, EVENT_SERIES, own->series[i],
 						now_ns);
+	limit_waits_fini(&own->waits);
 	free(own);
 	attached->limit = NULL;
 }

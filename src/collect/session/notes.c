@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "collect/host_clocks.h"
+#include "collect/proc.h"
 #include "collect/unrecorded.h"
 
 static const char late_text[] = "a program is not recorded: it had ended, or had stopped waiting, "
@@ -24,8 +25,6 @@ static const char late_text[] = "a program is not recorded: it had ended, or had
 
 /* A guest that attaches later than this after the start of the recording is noted. */
 #define LATE_NS UINT64_C(100000000)
-
-enum { EXPLAINED_MAX = 3 }; /* processes of -p to explain; the reason is usually the same for all */
 
 bool session_collects_first(const struct session *session)
 {
@@ -136,24 +135,6 @@ static bool was_running(const struct session *session, const struct event_proces
 	       boot_ns;
 }
 
-void session_note_change(struct session *session, struct injected *injected)
-{
-	const uint64_t now_ns = host_clocks_now_ns();
-	char text[200];
-
-	snprintf(text, sizeof(text),
-		 "some calls of process %u are missing: the recorder to which its guest was "
-		 "attached ended, and the guest found this one up to 1.1 s later",
-		 injected->process->row.pid);
-	recording_note(&session->recording, injected->kind.collector, COLLECTOR_PARTIAL,
-		       injected->process->row.id, text);
-	/* how many calls were made in that time is not known; the other recorder left up to 0.5 s
-	 * before this one noticed */
-	if (session->feeds.left_ns)
-		injected->losses.since_ns = session->feeds.left_ns - FLUSH_NS * 5;
-	injected_put_loss(injected, 0, EVENT_PADDING, LOSS_GAP, 1, now_ns);
-}
-
 void session_note_joined(struct session *session, const struct injected *injected)
 {
 	const struct event_process *process = &injected->process->row;
@@ -170,15 +151,32 @@ void session_note_joined(struct session *session, const struct injected *injecte
 		       process->id, text);
 }
 
-static void note_unrecorded_running(struct session *session)
+void session_look_at_running(struct session *session)
 {
 	const struct running *running = &session->running;
-	char text[400];
 
-	for (size_t i = 0; i < running->count && i < EXPLAINED_MAX; i++)
-		if (unrecorded_explain((uint32_t)running->processes[i].pid,
-				       collectors[0]->way->why_unrecorded, text, sizeof(text)))
-			session_note(session, COLLECTOR_REFUSED, text);
+	if (!session_collects_first(session) || session->result->processes ||
+	    session->feeds.processes)
+		return;
+	for (size_t i = 0; i < running->count && i < EXPLAINED_MAX; i++) {
+		const uint32_t pid = (uint32_t)running->processes[i].pid;
+
+		if (proc_is_alive(running->processes[i].fd, pid))
+			unrecorded_explain(pid, collectors[0]->way->why_unrecorded,
+					   session->unrecorded[i], sizeof(session->unrecorded[i]));
+	}
+}
+
+/* For a process that has ended, the reason is that of the last look at it. */
+static void note_unrecorded_running(struct session *session)
+{
+	session_look_at_running(session);
+	for (size_t i = 0; i < session->running.count && i < EXPLAINED_MAX; i++)
+		if (session->unrecorded[i][0] ||
+		    unrecorded_explain((uint32_t)session->running.processes[i].pid,
+				       collectors[0]->way->why_unrecorded, session->unrecorded[i],
+				       sizeof(session->unrecorded[i])))
+			session_note(session, COLLECTOR_REFUSED, session->unrecorded[i]);
 }
 
 /* Explains why the program has no recorded call. */

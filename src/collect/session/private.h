@@ -55,6 +55,8 @@ struct attached {
 	bool is_leaving;  /* not wanted any more (wants_process); it lives on */
 	bool is_stopped;  /* is_leaving, and its rings are disabled */
 	uint64_t leaving_ns;
+	uint64_t stopped_ns;         /* when its rings were disabled; 0: they were not */
+	struct feed_owned owned;     /* as other recorders know it */
 	struct session_limit *limit; /* owned; NULL: its cost is not limited */
 };
 
@@ -108,6 +110,8 @@ struct session_times {
 	uint64_t ahead_ns;  /* until the next session_look_ahead */
 };
 
+enum { EXPLAINED_MAX = 3 }; /* processes of -p to explain; the reason is usually the same for all */
+
 struct session {
 	const struct session_options *options;
 	struct session_result *result;
@@ -132,6 +136,7 @@ struct session {
 	int signal_fd;
 	bool output_begun;
 	bool ending;
+	char unrecorded[EXPLAINED_MAX][400]; /* why processes of -p have no recorded call */
 	/* The first peer of a user whose programs are not recorded; pid 0: there was none. */
 	struct ucred foreign;
 };
@@ -149,10 +154,11 @@ void session_refuse_late(struct session *session);
 void session_refuse_for_descriptors(struct session *session);
 void session_note_turned_away(struct session *session);
 void session_note_gap(struct session *session, struct injected *injected);
-/* Notes a process whose guest was attached to another recorder, which has ended. */
-void session_note_change(struct session *session, struct injected *injected);
 /* Notes a process that was running before and whose first guest has attached late. */
 void session_note_joined(struct session *session, const struct injected *injected);
+/* Looks for the reason why processes of -p have no recorded call. Call it each second: /proc no
+ * longer shows it after their end. */
+void session_look_at_running(struct session *session);
 void session_note_no_guest(struct session *session);
 
 /* ---- collectors.c ---------------------------------------------------------------------------- */
@@ -168,7 +174,8 @@ void session_watch_program(void *context, pid_t pid);
 /* Attaches the collectors to all processes of -p. Processes that have ended meanwhile are
  * skipped. */
 void session_attach_running(struct session *session);
-/* Attaches the collectors to a process whose guest has attached to a recording of all programs. */
+/* In a recording of all programs: attaches the collectors to a process whose guest has attached,
+ * once. */
 void session_attach_guest(struct session *session, pid_t pid, int pid_fd);
 /* Adds the collectors' descriptors. Returns the number of entries used, at most
  * MAX_COLLECTORS. */
@@ -213,6 +220,11 @@ bool attached_is_alive(const struct attached *attached);
 void session_read_farewell(struct session *session, struct attached *attached);
 /* Detaches a guest whose rings are read, or given up. */
 void session_end_guest(struct session *session, struct attached *attached);
+/* Disables the rings of a guest: its calls from now on are not recorded. */
+void session_stop_guest(struct attached *attached);
+/* Announces to other recorders since when the calls of new guests are recorded. Call it every 100
+ * ms. */
+void session_share_guests(struct session *session);
 /* Whether the caller of the session wants a process whose guest is attached to another recorder. */
 bool session_wants_fed(const struct session *session, const struct event_process *row);
 /* Returns the bytes read from the fullest ring. */

@@ -118,6 +118,9 @@ static void adapt_interval(struct session *session, size_t most)
 		session->times.interval_ns = POLL_LEAST_NS;
 }
 
+/* Time in which processes of -p are looked at each second. */
+#define LOOKS_NS UINT64_C(10000000000)
+
 static void do_each_second(struct session *session, uint64_t now_ns)
 {
 	for (size_t i = 0; i < session->guests.count; i++) {
@@ -133,6 +136,10 @@ static void do_each_second(struct session *session, uint64_t now_ns)
 	processes_forget(session->recording.processes, now_ns);
 	attach_resume(&session->attach);
 	attach_move_up(&session->attach);
+	/* later the reason hardly changes, and reading the mappings takes up to milliseconds */
+	if (now_ns < session->times.begin_ns + LOOKS_NS ||
+	    (now_ns - session->times.begin_ns) / SECOND_NS % 10 == 0)
+		session_look_at_running(session);
 	wake_forget(&session->polled
 			     .wake); /* descriptors may have been added or removed without notice */
 	user_quotas_begin_second(&session->shares);
@@ -258,6 +265,7 @@ static void flush_writer(struct session *session, uint64_t now_ns)
 		return;
 	session->times.next_flush_ns = now_ns + FLUSH_NS;
 	if (session->output_begun) {
+		session_share_guests(session);
 		feed_server_step(&session->feed_server, session->writer, now_ns);
 		feeds_step(&session->feeds, now_ns);
 	}
@@ -352,10 +360,18 @@ static void begin_fed(void *context, struct event_process *row)
 	struct session *session = context;
 	const struct session_options *options = session->options;
 
-	if (options->any)
-		session_attach_guest(session, (pid_t)row->pid, -1);
+	session_attach_guest(session, (pid_t)row->pid, -1);
 	if (options->describe_process)
 		options->describe_process(options->process_context, session->writer, row, true);
+}
+
+static void complete_fed(void *context, struct event_process *row)
+{
+	const struct session *session = context;
+	const struct session_options *options = session->options;
+
+	if (options->describe_process)
+		options->describe_process(options->process_context, session->writer, row, false);
 }
 
 /* The feeds need the recording's clocks and host. */
@@ -365,6 +381,7 @@ static void open_feeds(struct session *session)
 	const struct feeds_options feeds = {
 		.wants = wants_process,
 		.on_process = begin_fed,
+		.complete = complete_fed,
 		.uid = session->attach.opener,
 		.context = session,
 		.own_number = session->feed_server.listener < 0 ? 0 : session->feed_server.number};

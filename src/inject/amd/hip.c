@@ -195,9 +195,9 @@ static inline bool is_within(const void *caller)
 	return hsa_caller && (uintptr_t)caller - hip.begin < hip.end - hip.begin;
 }
 
-static void take_stack(struct hip_call *call)
+static void take_stack(struct hip_call *call, uint64_t kernel)
 {
-	hsa_caller_stack(call->thread, &call->caller);
+	hsa_caller_stack(call->thread, &call->caller, kernel);
 }
 
 /* Records a call that launched nothing. "Not ready" is an answer, not a failure. */
@@ -231,8 +231,8 @@ static void leave_call(struct hip_call **place)
 		end_call(*place, HIP_SUCCESS);
 }
 
-/* Starts a call; NULL: it is not recorded. */
-static struct hip_call *begin_call(const void *frame, uint32_t function)
+/* Starts a call; NULL: it is not recorded. place: its return address. */
+static struct hip_call *begin_call(const void *frame, uint32_t function, const void *place)
 {
 	struct hip_call *call = &running;
 
@@ -248,6 +248,7 @@ static struct hip_call *begin_call(const void *frame, uint32_t function)
 		return NULL;
 	}
 	hsa_caller_init(&call->caller, function);
+	call->caller.site = guest_site((uintptr_t)place, function, 0);
 	call->type = API_TYPE_CALL;
 	call->argument = 0;
 	call->frame = frame;
@@ -272,7 +273,7 @@ static struct hip_call *begin_call(const void *frame, uint32_t function)
 		struct hip_call *call __attribute__((cleanup(leave_call))) = NULL;             \
 		hip_error result;                                                              \
                                                                                                \
-		call = begin_call(&call, number);                                              \
+		call = begin_call(&call, number, __builtin_return_address(0));                 \
 		if (!call)                                                                     \
 			return next.name arguments;                                            \
 		describe;                                                                      \
@@ -296,21 +297,29 @@ static struct hip_call *begin_call(const void *frame, uint32_t function)
 	HIP_FUNCTION(number, name, version, parameters, arguments, call->argument = (value))
 #define HIP_WAIT(number, name, version, parameters, arguments)                                 \
 	HIP_FUNCTION(number, name, version, parameters, arguments, call->type = API_TYPE_WAIT; \
-		     take_stack(call))
-#define HIP_LAUNCH(number, name, version, parameters, arguments) \
-	HIP_FUNCTION(number, name, version, parameters, arguments, take_stack(call))
-#define HIP_COOPERATIVE(number, name, version, parameters, arguments)                \
-	HIP_FUNCTION(number, name, version, parameters, arguments, take_stack(call); \
+		     take_stack(call, 0))
+#define FIRST(first, ...)          ((uintptr_t)(first))
+#define SECOND(first, second, ...) ((uintptr_t)(second))
+#define HIP_LAUNCH(number, name, version, parameters, arguments)   \
+	HIP_FUNCTION(number, name, version, parameters, arguments, \
+		     take_stack(call, FIRST arguments))
+#define HIP_LAUNCH_EX(number, name, version, parameters, arguments) \
+	HIP_FUNCTION(number, name, version, parameters, arguments,  \
+		     take_stack(call, SECOND arguments))
+#define HIP_COOPERATIVE(number, name, version, parameters, arguments) \
+	HIP_FUNCTION(number, name, version, parameters, arguments,    \
+		     take_stack(call, FIRST arguments);               \
 		     call->caller.flags = LAUNCH_COOPERATIVE)
-#define HIP_GRAPH(number, name, version, parameters, arguments)                      \
-	HIP_FUNCTION(number, name, version, parameters, arguments, take_stack(call); \
+#define HIP_GRAPH(number, name, version, parameters, arguments)    \
+	HIP_FUNCTION(number, name, version, parameters, arguments, \
+		     take_stack(call, (uintptr_t)graph);           \
 		     call->caller.graph = (uintptr_t)graph)
-#define HIP_COPY(number, name, version, parameters, arguments, what, size)           \
-	HIP_FUNCTION(number, name, version, parameters, arguments, take_stack(call); \
+#define HIP_COPY(number, name, version, parameters, arguments, what, size)              \
+	HIP_FUNCTION(number, name, version, parameters, arguments, take_stack(call, 0); \
 		     call->caller.command = (what); call->caller.bytes = call->argument = (size))
 /* The call must wait only for copies to the host. */
 #define HIP_COPY_NOW(number, name, version, parameters, arguments, what, size)           \
-	HIP_FUNCTION(number, name, version, parameters, arguments, take_stack(call);     \
+	HIP_FUNCTION(number, name, version, parameters, arguments, take_stack(call, 0);  \
 		     call->type = API_TYPE_WAIT; call->caller.command = (what);          \
 		     call->caller.flags =                                                \
 			     call->caller.command == COMMAND_READ ? LAUNCH_BLOCKING : 0; \

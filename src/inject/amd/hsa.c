@@ -275,7 +275,7 @@ static _Thread_local bool is_freezing __attribute__((tls_model("initial-exec")))
 
 static void put_wait(struct guest_thread *thread, uint32_t function, uint64_t begin)
 {
-	uint32_t stack = guest_stack(thread);
+	uint32_t stack = guest_stack_of(thread, guest_site(0, function, 0));
 
 	guest_put_api(thread, function | API_TYPE_WAIT << 16, begin, guest_now(thread), 0, 0,
 		      stack);

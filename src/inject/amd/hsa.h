@@ -302,6 +302,7 @@ struct hsa_caller {
 	uint32_t flags; /* enum event_launch_flag */
 	uint32_t stack;
 	bool has_stack, has_first;
+	uint64_t site; /* the same for all calls from one place */
 	uint64_t begin;
 	uint64_t bytes; /* bytes that the call copies or fills */
 	/* part of them already in the rows of the second and later commands */
@@ -318,6 +319,7 @@ extern _Thread_local struct hsa_caller *hsa_caller __attribute__((tls_model("ini
 static inline void hsa_caller_init(struct hsa_caller *caller, uint32_t function)
 {
 	caller->function = function;
+	caller->site = guest_site(0, function, 0);
 	caller->command = COMMAND_OTHER;
 	caller->flags = 0;
 	caller->stack = 0;
@@ -343,11 +345,12 @@ static inline void hsa_slot_set_parts(struct hsa_slot *slot, uint32_t hardware_q
 	slot->detail |= RECORD_PART_TRANSFER;
 }
 
-/* The stack of the call, captured once. */
-static inline uint32_t hsa_caller_stack(struct guest_thread *thread, struct hsa_caller *caller)
+/* The stack of the call, captured once. kernel: the one that it launches; 0: not known. */
+static inline uint32_t hsa_caller_stack(struct guest_thread *thread, struct hsa_caller *caller,
+					uint64_t kernel)
 {
 	if (!caller->has_stack)
-		caller->stack = guest_stack(thread);
+		caller->stack = guest_stack_of(thread, guest_site(caller->site, 0, kernel));
 	caller->has_stack = true;
 	return caller->stack;
 }

@@ -309,7 +309,7 @@ static uint32_t count_dispatches(const struct hsa_dispatch_packet *packets, uint
 static void put_batch(struct guest_thread *thread, uint64_t begin, uint32_t dispatches)
 {
 	/* Before guest_put_api, because the stack may need a record of its own. */
-	uint32_t stack = guest_stack(thread);
+	uint32_t stack = guest_stack_of(thread, guest_site(0, HSA_CALL_BATCH, 0));
 
 	guest_put_api(thread, HSA_CALL_BATCH | API_TYPE_CALL << 16, begin, guest_now(thread), 0,
 		      dispatches, stack);

@@ -52,12 +52,13 @@ void hsa_launch_begin(struct guest_thread *thread, struct hsa_launch *launch, ui
 {
 	struct hsa_caller *caller = hsa_caller;
 
+	guest_count_launch(thread);
 	if (!caller) {
 		launch->function = function;
-		launch->stack = guest_stack(thread);
+		launch->stack = guest_stack_of(thread, guest_site(0, function, launch->kernel));
 	} else {
 		launch->function = caller->function;
-		launch->stack = hsa_caller_stack(thread, caller);
+		launch->stack = hsa_caller_stack(thread, caller, launch->kernel);
 		launch->flags |= caller->has_first
 					 ? LAUNCH_FURTHER | (caller->flags & LAUNCH_COOPERATIVE)
 					 : caller->flags;

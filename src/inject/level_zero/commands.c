@@ -140,11 +140,15 @@ ze_handle level_zero_append_begin(struct guest_thread *thread, struct level_zero
 	int saved = errno;
 
 	guest_timing_begin(thread, &append->timing);
+	if (append->list && append->list->queue) /* it is executed at once */
+		guest_count_launch(thread);
 	append->command.asked = signal;
 	if (append->list && append->list->queue)
 		level_zero_queue_id(thread, append->list->queue);
 	choose_event(thread, append, signal);
-	append->command.stack = guest_stack(thread);
+	append->command.stack =
+		guest_stack_of(thread, guest_site(append->place, append->command.function,
+						  (uintptr_t)append->kernel));
 	append->command.stack_mode = thread->mode;
 	append->command.stack_thread = thread_number();
 	errno = saved;
@@ -401,6 +405,7 @@ void level_zero_execute_begin(struct guest_thread *thread, struct level_zero_exe
 	int saved = errno;
 
 	guest_timing_begin(thread, &execute->timing);
+	guest_count_launch(thread);
 	level_zero_queue_id(thread, execute->queue);
 	for (uint32_t i = 0; execute->lists && i < execute->count; i++) {
 		struct level_zero_list *list = level_zero_find(execute->lists[i], LEVEL_ZERO_LIST);
@@ -410,7 +415,8 @@ void level_zero_execute_begin(struct guest_thread *thread, struct level_zero_exe
 	}
 	if (execute->signal)
 		prepare_signal(thread, execute);
-	execute->stack = guest_stack(thread);
+	execute->stack = guest_stack_of(thread, guest_site(execute->place, execute->function,
+							   (uintptr_t)execute->immediate));
 	errno = saved;
 	execute->enter = guest_now(thread);
 }

@@ -24,14 +24,9 @@
 
 /* ---- values for the rows of the table -------------------------------------------------------- */
 
-#define LOOK    guest_look_for_recorder()
-#define NO_LOOK ((void)0)
-/* Looks for a recorder in every 16th append, because a program may only append for hours. Looks are
- * a second apart; reading the clock for that takes 7 ns, too much for each call. */
-#define LOOK_NOW_AND_THEN \
-	(GUEST_UNLIKELY(++idle_appends % 16 == 0) ? guest_look_for_recorder() : (void)0)
-
-static _Thread_local uint32_t idle_appends __attribute__((tls_model("initial-exec")));
+#define LOOK        guest_look_for_recorder()
+#define NO_LOOK     ((void)0)
+#define LOOK_IF_DUE guest_look_if_due()
 
 #define WAITS(count, list) (append.wait_count = (count), append.waits = (list))
 #define BYTES(size)        append.command.bytes = (size)
@@ -360,25 +355,28 @@ static int32_t answer_of(ze_result result)
 			return next.name arguments;                                                \
 		}                                                                                  \
 		level_zero_append_init(&append, number, command_kind, list);                       \
-		signal = level_zero_append_begin(thread, &append, signal);                         \
+		append.place = (uintptr_t)__builtin_return_address(0);                             \
 		describe;                                                                          \
+		signal = level_zero_append_begin(thread, &append, signal);                         \
 		result = next.name arguments;                                                      \
 		append.exit = guest_now(thread);                                                   \
 		level_zero_append_end(thread, &append, result);                                    \
 		return result;                                                                     \
 	}                                                                                          \
-	GUEST_HOOK(ze_result, name, parameters, arguments, LOOK_NOW_AND_THEN;                      \
+	GUEST_HOOK(ze_result, name, parameters, arguments, LOOK_IF_DUE;                            \
 		   level_zero_append_unseen(list), next.name)
 #define ZE_EXECUTE(number, name, table, slot, minor, parameters, arguments, queue_handle, count, \
 		   lists, describe)                                                              \
 	static __attribute__((noinline)) ze_result record_##name parameters                      \
 	{                                                                                        \
 		struct guest_thread *thread = guest_enter();                                     \
-		struct level_zero_execute execute = {.function = number,                         \
-						     .queue = level_zero_queue(queue_handle),    \
-						     .count = count,                             \
-						     .lists = lists,                             \
-						     .immediate = queue_handle};                 \
+		struct level_zero_execute execute = {                                            \
+			.function = number,                                                      \
+			.queue = level_zero_queue(queue_handle),                                 \
+			.count = count,                                                          \
+			.lists = lists,                                                          \
+			.immediate = queue_handle,                                               \
+			.place = (uintptr_t)__builtin_return_address(0)};                        \
 		ze_result result;                                                                \
                                                                                                  \
 		if (!thread) {                                                                   \
@@ -392,7 +390,7 @@ static int32_t answer_of(ze_result result)
 		level_zero_execute_end(thread, &execute, result);                                \
 		return result;                                                                   \
 	}                                                                                        \
-	GUEST_HOOK(ze_result, name, parameters, arguments, LOOK_NOW_AND_THEN, next.name)
+	GUEST_HOOK(ze_result, name, parameters, arguments, LOOK_IF_DUE, next.name)
 #define ZE_QUIET(name, table, slot, minor, parameters, arguments) \
 	static ze_result hook_##name parameters                   \
 	{                                                         \

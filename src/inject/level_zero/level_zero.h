@@ -293,6 +293,7 @@ struct level_zero_append {
 	struct level_zero_command command;
 	struct level_zero_list *list;
 	ze_handle kernel;
+	uint64_t place; /* return address of the call */
 	const void *from,
 		/* memory of a copy, whose direction is determined after the driver has accepted it
 		 */
@@ -332,6 +333,7 @@ struct level_zero_execute {
 	struct level_zero_event *event; /* the structure of `signal`, if it has timestamps */
 	bool is_renewed;
 	uint32_t stack;
+	uint64_t place; /* return address of the call */
 	struct guest_timing timing;
 	uint64_t enter, exit;
 };

@@ -88,6 +88,7 @@ struct call {
 	bool is_release; /* the call destroys, frees or unloads something */
 	bool has_stack;  /* each call has one; otherwise slow and failed ones do */
 	bool is_cooperative;
+	bool is_graph; /* its first parameter is the graph that it launches */
 };
 
 static struct call
@@ -168,6 +169,7 @@ static void learn_call(struct call *call, const char *name, enum call_class clas
 	call->class = (uint8_t) class;
 	call->is_per_thread = strstr(name, "_ptsz") || strstr(name, "_ptds");
 	call->is_async = strstr(name, "Async") != NULL;
+	call->is_graph = begins_with(name, "cuGraphLaunch");
 	call->has_stack = class != CALL_PLAIN || begins_with(name, "cuStreamBeginCapture");
 	call->is_release = strstr(name, "Destroy") || strstr(name, "Free") ||
 			   strstr(name, "Unload") || strstr(name, "Unmap") ||
@@ -310,6 +312,23 @@ static bool is_cooperative(const struct call *call, const void *parameters)
 	return false;
 }
 
+/* The function or the graph that a call launches; 0: none. */
+static uint64_t launched_by(const struct call *call, const void *parameters)
+{
+	if (!parameters)
+		return 0;
+	if (call->shape == SHAPE_LAUNCH_EX)
+		return (uintptr_t)((const struct cupti_launch_kernel_ex_parameters *)parameters)
+			->function;
+	return call->shape == SHAPE_LAUNCH || call->is_graph ? word(parameters, 0) : 0;
+}
+
+/* CUPTI calls back from one place. */
+static uint32_t stack_of(struct guest_thread *thread, uint32_t cbid, const void *parameters)
+{
+	return guest_stack_of(thread, guest_site(0, cbid, launched_by(&calls[cbid], parameters)));
+}
+
 static void read_parameters(const struct call *call, const void *parameters,
 			    struct submitted *submitted)
 {
@@ -439,7 +458,7 @@ static void put_call(struct guest_thread *thread, const struct entered *entered,
 	if (!stack && guest_is_slow(entered->enter, exit))
 		stack = guest_slow_stack(thread);
 	else if (!stack && result)
-		stack = guest_stack(thread);
+		stack = stack_of(thread, entered->cbid, NULL);
 	argument = is_wait ? queue_of(thread, call, data, &submitted) : submitted.bytes;
 	if (may_launch(call) || (is_wait && cuda_queue_is_shared((uint32_t)argument)))
 		argument = 0;
@@ -497,13 +516,15 @@ static void on_enter(uint32_t cbid, const struct cupti_callback_data *data)
 	/* All MAX_DEPTH calls were left by jumps. */
 	if (inside.depth == MAX_DEPTH)
 		inside.depth = 0;
+	if (may_launch(call))
+		guest_count_launch(thread);
 	entered = &inside.calls[inside.depth++];
 	guest_timing_begin(thread, &timing);
 	entered->correlation = cuda_correlation(data->correlation_id);
 	entered->cbid = cbid;
 	entered->mode = thread->mode;
 	entered->is_captured = entered->is_open = false;
-	entered->stack = call->has_stack ? guest_stack(thread) : 0;
+	entered->stack = call->has_stack ? stack_of(thread, cbid, data->function_parameters) : 0;
 	/* Before the call runs, because its command may complete before it returns. */
 	if (may_launch(call) && is_timed((enum call_class)call->class))
 		entered->is_open = cuda_slot_open(entered->correlation, thread->mode,
@@ -569,7 +590,7 @@ static void put_captured(uint64_t node, uint64_t original, const struct entered 
 		return;
 	if (entered && entered->mode == thread->mode) {
 		function = function_of(thread, entered->cbid);
-		stack = entered->stack ? entered->stack : guest_stack(thread);
+		stack = entered->stack ? entered->stack : stack_of(thread, entered->cbid, NULL);
 	}
 	record = guest_reserve(thread, RECORD_CAPTURED, sizeof(*record), function);
 	if (!record)

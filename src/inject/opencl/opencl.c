@@ -96,14 +96,9 @@ static void measure_bytes(struct opencl_launch *launch)
 	errno = saved;
 }
 
-#define LOOK    guest_look_for_recorder()
-#define NO_LOOK ((void)0)
-/* Looks for a recorder in every 16th enqueue, because a program may only enqueue for hours. Looks
- * are 40 ms apart; reading the clock for that takes 7 ns, too much for each call. */
-#define LOOK_NOW_AND_THEN \
-	(GUEST_UNLIKELY(++idle_enqueues % 16 == 0) ? guest_look_for_recorder() : (void)0)
-
-static _Thread_local uint32_t idle_enqueues __attribute__((tls_model("initial-exec")));
+#define LOOK        guest_look_for_recorder()
+#define NO_LOOK     ((void)0)
+#define LOOK_IF_DUE guest_look_if_due()
 
 static uint64_t queue_id(struct guest_thread *thread, cl_command_queue handle)
 {
@@ -350,7 +345,7 @@ static void *own_clGetExtensionFunctionAddressForPlatform(cl_platform_id platfor
 		opencl_launch_end(thread, &launch, get_result);                                  \
 		return returned;                                                                 \
 	}                                                                                        \
-	GUEST_HOOK(type, name, parameters, arguments, LOOK_NOW_AND_THEN, next.name)
+	GUEST_HOOK(type, name, parameters, arguments, LOOK_IF_DUE, next.name)
 #define ENQUEUE(number, name, command, parameters, arguments, describe)             \
 	ENQUEUE_WITH(number, name, command, parameters, arguments, cl_int,          \
 		     event = opencl_launch_begin(thread, &launch, event), returned, \

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "collect/limit/waits.h"
 #include "harness.h"
 
 /* A program with a rate that drifts, in which other processes take the processor from one window of
@@ -14,7 +15,11 @@ struct simulated {
 	double own;                /* the part of the cost that duet measures in itself */
 	double noise;
 	uint32_t random;
-	double launches, own_ns;
+	double waits; /* part of the time in which it waits for a processor */
+	bool shows_waits;
+	double long_part; /* of duet's own time that is measured with its waits */
+	double launches, own_ns, long_ns;
+	double known_ns, waited_ns;
 	struct limit limit;
 	uint64_t now_ns, due_ns, late_ns;
 	/* What came of it. */
@@ -51,18 +56,27 @@ static void run_window(struct simulated *simulated)
 	uint64_t ns = simulated->due_ns > simulated->now_ns ? simulated->due_ns - simulated->now_ns
 							    : 1000000;
 	struct limit_reading reading;
-	double rate;
+	double rate, own;
 
 	ns += (uint64_t)((double)simulated->late_ns * next_part(simulated));
-	rate = simulated->rate * drift * noise * (simulated->noise > 0 ? hit : 1);
+	own = (double)ns * cost / (1 + cost) * simulated->own;
+	rate = simulated->rate * drift * noise * (simulated->noise > 0 ? hit : 1) *
+	       (1 - simulated->waits);
 	simulated->launches += rate / (1 + cost) * (double)ns / 1e9;
-	simulated->own_ns += (double)ns * cost / (1 + cost) * simulated->own;
+	simulated->own_ns += own * (1 - simulated->long_part) * (1 - simulated->waits);
+	simulated->long_ns += own * simulated->long_part;
+	simulated->known_ns += simulated->shows_waits ? (double)ns : 0;
+	simulated->waited_ns += simulated->shows_waits ? (double)ns * simulated->waits : 0;
 	simulated->lost_ns += (double)ns * cost / (1 + cost);
 	simulated->off_ns += limit_is_off(&simulated->limit) ? ns : 0;
 	simulated->level_ns[before] += ns;
 	simulated->now_ns += ns;
-	reading = (struct limit_reading){simulated->now_ns, (uint64_t)simulated->launches,
-					 (uint64_t)simulated->own_ns, (uint64_t)simulated->own_ns};
+	reading = (struct limit_reading){.now_ns = simulated->now_ns,
+					 .launches = (uint64_t)simulated->launches,
+					 .guest_ns = (uint64_t)simulated->own_ns,
+					 .long_ns = (uint64_t)simulated->long_ns,
+					 .known_ns = (uint64_t)simulated->known_ns,
+					 .waited_ns = (uint64_t)simulated->waited_ns};
 	simulated->due_ns = limit_step(&simulated->limit, &reading);
 	simulated->steps += simulated->limit.level != before;
 }
@@ -227,6 +241,99 @@ TEST(own_time_goes_down)
 	CHECK_EQUAL(simulated.off_ns, 0);
 }
 
+/* Without windows the guest's own time is looked at all the time, not once a second. */
+TEST(own_time_goes_down_at_once)
+{
+	const struct limit_options options = {.max = 0.001, .has_stacks = true, .seed = 1};
+	struct simulated simulated = {.rate = 1000000, .cost = {0.3, 0.2, 0.1, 0.01}};
+
+	simulated_init(&simulated, &options, 14);
+	simulated.own = 1;
+	run_for(&simulated, 0.1);
+	CHECK_EQUAL(simulated.limit.level, LIMIT_SPANS);
+	CHECK(simulated.level_ns[LIMIT_STACKS] < 50000000);
+	CHECK(simulated.level_ns[LIMIT_FEW_STACKS] > 0);
+}
+
+/* A program that gets a fifth of a processor: duet's own time is a part of that fifth. */
+TEST(own_time_is_a_part_of_the_running_time)
+{
+	const struct limit_options options = {.max = 0.02, .has_stacks = true, .seed = 1};
+	struct simulated simulated = {.rate = 1000000, .cost = {0.04, 0.015, 0.01, 0.01}};
+	struct limit_result result;
+
+	simulated_init(&simulated, &options, 12);
+	simulated.own = 1;
+	simulated.waits = 0.8;
+	simulated.long_part = 0.5;
+	simulated.shows_waits = true;
+	run_for(&simulated, 3);
+	CHECK_EQUAL(simulated.limit.level, LIMIT_SOME_STACKS);
+	/* the results too; the first interval ended with the step */
+	CHECK(limit_take(&simulated.limit, &result));
+	limit_end(&simulated.limit, simulated.now_ns);
+	CHECK(limit_take(&simulated.limit, &result));
+	CHECK_EQUAL(result.method, LIMIT_BY_OWN_TIME);
+	CHECK(result.cost > 0.014 && result.cost < 0.016);
+}
+
+/* While the kernel does not show the waits, a larger margin counts: 1.8 instead of 1.25. */
+TEST(the_margin_depends_on_the_waits)
+{
+	const struct limit_options options = {.max = 0.02, .has_stacks = true, .seed = 1};
+
+	for (int shows = 0; shows < 2; shows++) {
+		struct simulated simulated = {.rate = 1000000, .cost = {0.014, 0.01, 0.01, 0.01}};
+
+		simulated_init(&simulated, &options, 13);
+		simulated.own = 1;
+		simulated.shows_waits = shows;
+		run_for(&simulated, 3);
+		CHECK_EQUAL(simulated.limit.level, shows ? LIMIT_STACKS : LIMIT_SOME_STACKS);
+	}
+}
+
+TEST(waits_count_by_launches)
+{
+	const uint64_t ms = 1000000;
+	struct limit_waits waits = {0};
+
+	CHECK(!limit_waits_wants(&waits, 3, 0, 5)); /* a ring without a thread */
+	CHECK(!limit_waits_wants(&waits, 3, 77, 0));
+	CHECK(limit_waits_wants(&waits, 3, 77, 1));
+	/* The first look at a thread only gives its earlier waits. */
+	CHECK_EQUAL(limit_waits_add(&waits, 3, 77, 100, 500 * ms, 1000 * ms), 0);
+	CHECK_EQUAL(limit_waits_add(&waits, 0, 78, 10, 900 * ms, 1000 * ms), 0);
+	limit_waits_end(&waits, 1000 * ms);
+	CHECK_EQUAL(waits.known_ns, 0);
+	CHECK(waits.due_ns > 1010 * ms);
+	CHECK(!limit_waits_wants(&waits, 3, 77, 100));
+	CHECK(limit_waits_wants(&waits, 3, 77, 101));
+	/* Three of four launches come from a thread that waited for 8 of 10 ms. */
+	CHECK_EQUAL(limit_waits_add(&waits, 3, 77, 400, 508 * ms, 1010 * ms), 0);
+	CHECK_EQUAL(limit_waits_add(&waits, 0, 78, 110, 900 * ms, 1010 * ms), 0);
+	limit_waits_end(&waits, 1010 * ms);
+	CHECK_EQUAL(waits.known_ns, 10 * ms);
+	CHECK_EQUAL(waits.known_waited_ns, 6 * ms);
+	/* A look without launches tells nothing. */
+	limit_waits_end(&waits, 1050 * ms);
+	CHECK_EQUAL(waits.known_ns, 10 * ms);
+	/* A thread that has not launched for 90 ms: its wait of 9 ms is a tenth. */
+	CHECK_EQUAL(limit_waits_add(&waits, 3, 77, 500, 517 * ms, 1100 * ms), 0);
+	limit_waits_end(&waits, 1100 * ms);
+	CHECK_EQUAL(waits.known_ns, 60 * ms);
+	CHECK_EQUAL(waits.known_waited_ns, 11 * ms);
+	/* Another thread has the ring: its earlier waits do not count. */
+	CHECK_EQUAL(limit_waits_add(&waits, 3, 79, 600, 800 * ms, 1110 * ms), 0);
+	limit_waits_end(&waits, 1110 * ms);
+	CHECK_EQUAL(waits.known_ns, 60 * ms);
+	/* A wait that is longer than the time is cut. */
+	CHECK_EQUAL(limit_waits_add(&waits, 3, 79, 700, 900 * ms, 1120 * ms), 0);
+	limit_waits_end(&waits, 1120 * ms);
+	CHECK_EQUAL(waits.known_waited_ns, 21 * ms);
+	limit_waits_fini(&waits);
+}
+
 /* The cost in the results is the true one. */
 TEST(results_are_true)
 {
@@ -279,6 +386,10 @@ int main(void)
 	RUN(does_not_oscillate);
 	RUN(rare_launches_are_not_measured);
 	RUN(own_time_goes_down);
+	RUN(own_time_goes_down_at_once);
+	RUN(own_time_is_a_part_of_the_running_time);
+	RUN(the_margin_depends_on_the_waits);
+	RUN(waits_count_by_launches);
 	RUN(results_are_true);
 	RUN(without_stacks_begins_at_spans);
 	return harness_end();

@@ -123,6 +123,44 @@ static const char *kept(const char *text)
 	return buffer;
 }
 
+/* Whoever sees a process first, the session attaches the collectors to it once, and again only if
+ * another process has its pid. */
+TEST(is_attached_once)
+{
+	struct event_process row = {.pid = PID, .begin_ns = 150};
+	struct process *parent, *child;
+	struct processes *processes;
+	struct bench bench;
+
+	bench_open(&bench);
+	processes = bench.recording->processes;
+	parent = process_get(processes_begin(processes, PID, 100)); /* by another collector */
+	process_adopt(processes, PID, &row);
+	CHECK(processes_begin_attaching(processes, PID));
+	CHECK(!processes_begin_attaching(processes, PID));
+	row.begin_ns = 200; /* its guest comes back, as an image of its own */
+	process_adopt(processes, PID, &row);
+	CHECK(processes_find(processes, PID) != parent);
+	CHECK(!processes_begin_attaching(processes, PID));
+	processes_pause(processes, PID, true);
+	child = processes_begin(processes, OTHER, 300);
+	process_inherit(child, processes_find(processes, PID), true);
+	CHECK(!processes_begin_attaching(processes, OTHER)); /* the kernel follows forks */
+	CHECK(!child->is_paused);
+	process_put(parent);
+	parent = process_get(processes_find(processes, PID));
+	process_inherit(processes_begin(processes, PID, 350), parent, false); /* an exec */
+	CHECK(processes_find(processes, PID)->is_paused);
+	CHECK(!processes_begin_attaching(processes, PID));
+	processes_end(processes, PID, 400);
+	row.begin_ns = 500;
+	process_adopt(processes, PID, &row);
+	CHECK(processes_begin_attaching(processes, PID));
+	process_put(parent);
+	bench_read(&bench);
+	bench_close(&bench);
+}
+
 TEST(the_longest_group_is_kept)
 {
 	CHECK_TEXT(kept("0::/user.slice\n"), "0::/user.slice");
@@ -137,6 +175,7 @@ int main(void)
 	RUN(is_written_when_something_is);
 	RUN(an_exec_is_another_image);
 	RUN(is_adopted_once);
+	RUN(is_attached_once);
 	RUN(the_longest_group_is_kept);
 	return harness_end();
 }

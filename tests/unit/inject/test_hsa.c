@@ -133,8 +133,11 @@ uint32_t guest_take_stack(struct guest_thread *thread)
 	return 7;
 }
 
+static uint64_t sampled_site;
+
 uint32_t guest_sample_stack(struct guest_thread *thread, uint64_t site)
 {
+	sampled_site = site;
 	return guest_take_stack(thread);
 }
 
@@ -2176,6 +2179,42 @@ TEST(a_dispatch_inside_of_a_call)
 	stop();
 }
 
+static uint64_t site_of(uint32_t function, uint32_t kernel, struct hsa_caller *caller)
+{
+	struct hsa_launch launch = {.kernel = kernel};
+
+	hsa_caller = caller;
+	hsa_launch_begin(guest_enter(), &launch, function);
+	hsa_caller = NULL;
+	return sampled_site;
+}
+
+/* All launches come from one place in the guest: the function and the kernel tell them apart. */
+TEST(sites_of_launches)
+{
+	struct hsa_caller caller, again, elsewhere;
+	uint64_t sites[5];
+
+	start(0, SIGNALS);
+	guest.thread.options |= RING_OPTION_NATIVE;
+	atomic_store(&guest.thread.region->detail, RING_DETAIL_SAMPLED | 8 << RING_DETAIL_SHIFT);
+	hsa_caller_init(&caller, 300);
+	hsa_caller_init(&again, 300);
+	hsa_caller_init(&elsewhere, 300);
+	elsewhere.site = guest_site(0x7000, 300, 0);
+	sites[0] = site_of(1, 1, NULL);
+	sites[1] = site_of(1, 2, NULL);
+	sites[2] = site_of(2, 1, NULL);
+	sites[3] = site_of(1, 1, &caller);
+	sites[4] = site_of(1, 1, &elsewhere);
+	for (int i = 0; i < 5; i++)
+		for (int j = 0; j < i; j++)
+			CHECK(sites[i] >> 1 != sites[j] >> 1);
+	CHECK(site_of(1, 1, NULL) == sites[0]);
+	CHECK(site_of(1, 1, &again) == sites[3]);
+	stop();
+}
+
 /* A slot is used again, so what it had of one command must not be another's. */
 TEST(parts_of_a_dispatch)
 {
@@ -3206,6 +3245,7 @@ int main(void)
 	RUN(a_small_queue_that_must_not_be_full);
 	RUN(times_stay_on);
 	RUN(a_dispatch_inside_of_a_call);
+	RUN(sites_of_launches);
 	RUN(parts_of_a_dispatch);
 	RUN(a_copy_by_a_kernel_inside_of_a_call);
 	RUN(migrations_inside_of_a_call);

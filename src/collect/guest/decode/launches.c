@@ -14,6 +14,7 @@
 
 #include <stdlib.h>
 
+#include "collect/correlation.h"
 #include "collect/guest/record_texts.h"
 #include "collect/processes.h"
 #include "event/record_parts.h"
@@ -112,7 +113,7 @@ void decode_api(struct injected *injected, struct injected_ring *ring, const str
 
 uint64_t decode_correlation(const struct injected *injected, uint64_t correlation)
 {
-	return correlation ? correlation | (uint64_t)(injected->attachment & 0xff) << 56 : 0;
+	return correlation ? correlation_of_attachment(correlation, injected->attachment) : 0;
 }
 
 /* clock 0: the clock of the device times is unknown, so they are left out. The devices of the

@@ -77,8 +77,8 @@ void decode_bytes(struct injected *injected, struct injected_ring *ring, const s
  * which is counted as broken. */
 uint32_t decode_named_function(struct injected *injected, const struct injected_ring *ring,
 			       uint32_t function);
-/* A guest counts its commands from 1 after each attachment, up to 2^56. The attachment's number
- * goes into the top byte. 0: the call failed. */
+/* A guest counts its commands from 1 after each attachment. The result is unique in the process
+ * (collect/correlation.h). 0: the call failed. */
 uint64_t decode_correlation(const struct injected *injected, uint64_t correlation);
 void decode_function(struct injected *injected, struct injected_ring *ring,
 		     const struct record *head);
