@@ -19,14 +19,16 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "analyze/model.h"
 #include "base/array.h"
+#include "base/clock_ns.h"
 #include "base/error.h"
 #include "base/format.h"
 #include "base/string.h"
 #include "cli/command.h"
 #include "cli/selection.h"
+#include "cli/top/explain.h"
 #include "cli/top/recorder.h"
-#include "collect/collector.h"
 #include "live/follow.h"
 #include "live/watch.h"
 #include "ui/top.h"
@@ -38,6 +40,7 @@
 #define LIVE_LAG_NS     UINT64_C(500000000)
 #define FILE_LAG_NS     UINT64_C(1500000000)
 enum { KEPT_BYTES = 64 << 20 };
+#define EXPLAIN_NS  UINT64_C(5000000000)
 #define FEED_LAG_NS UINT64_C(2000000000) /* calls come from another recorder's file */
 
 struct top_values {
@@ -55,6 +58,8 @@ struct top_session {
 	struct top_recorder *file_recorder; /* started by key r; NULL: none */
 	char file[64];                      /* its file */
 	char note[512];                     /* why no device is known */
+	uint64_t explain_ns;                /* when the note is made anew */
+	char message[1200];                 /* a message of the recorder */
 	int status;                         /* the program's, if it has ended by itself */
 };
 
@@ -186,10 +191,12 @@ static const char *next_news(struct top_session *session)
 		for (size_t i = 0; message && i < ARRAY_COUNT(known); i++)
 			is_known |= strstr(message, known[i]) != NULL;
 	} while (is_known);
-	if (message && strstr(message, "are taken over from the recorder") &&
+	if (!message)
+		return NULL;
+	if (top_explain_message(message, session->message, sizeof(session->message)) &&
 	    session->values->lag_ns == OPTION_UNSET)
 		live_watch_set_lag(session->watch, FEED_LAG_NS);
-	return message;
+	return session->message;
 }
 
 static const char *on_picture(void *context, bool *ret_is_over)
@@ -205,27 +212,24 @@ static const char *on_picture(void *context, bool *ret_is_over)
 	return message;
 }
 
-/* The reason of the first process and the first runtime: the default collector's, otherwise the one
- * that --collect names. */
+/* The processes of the machine are looked at every few pictures only. */
 static const char *explain_no_device(void *context)
 {
 	struct top_session *session = context;
 	const struct top_values *values = session->values;
-	const int pid = values->pids ? atoi(values->pids) : 0;
+	const uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	const struct top_missing missing = {
+		.pids = values->pids,
+		.collect = values->collect,
+		.own = session->recorder ? top_recorder_pid(session->recorder) : 0};
 
-	if (!pid || !session->recorder)
+	if (!session->recorder || session->program)
 		return NULL;
-	for (size_t i = 0; i < collectors_count; i++) {
-		const struct guest_way *way = collectors[i]->way;
-
-		if (!way || !way->why_unrecorded ||
-		    (values->collect && !strstr(values->collect, collectors[i]->name)))
-			continue;
-		snprintf(session->note, sizeof(session->note), "process %d %s", pid,
-			 way->why_unrecorded(pid));
-		return session->note;
+	if (now >= session->explain_ns) {
+		top_explain_missing(&missing, session->note, sizeof(session->note));
+		session->explain_ns = now + EXPLAIN_NS;
 	}
-	return NULL;
+	return session->note;
 }
 
 /* ---- sources --------------------------------------------------------------------------------- */
@@ -250,6 +254,34 @@ static int start_recorder(struct top_session *session, struct live_follow **ret_
 	return error ? error : live_follow_new(fd, ret_follow);
 }
 
+/* A file without rows that no process writes is explained as in duet report. */
+static int check_file(const char *path, struct live_follow *follow)
+{
+	struct model *model = NULL;
+	int error = live_follow_update(follow, NULL);
+
+	if (!error && (live_follow_start_ns(follow) || !live_follow_is_abandoned(follow)))
+		return 0;
+	error_clear();
+	error = model_open(path, &model);
+	model_close(model);
+	return error;
+}
+
+static int open_file(const char *path, struct live_follow **ret_follow)
+{
+	struct live_follow *follow = NULL;
+	int error = selection_explain(path, live_follow_open(path, &follow));
+
+	if (!error)
+		error = check_file(path, follow);
+	if (error)
+		live_follow_free(follow);
+	else
+		*ret_follow = follow;
+	return error;
+}
+
 /* A program is started only if the screen can be shown. */
 static int open_source(struct top_session *session, const char *path,
 		       struct live_follow **ret_follow)
@@ -257,7 +289,7 @@ static int open_source(struct top_session *session, const char *path,
 	const struct top_values *values = session->values;
 
 	if (path)
-		return selection_explain(path, live_follow_open(path, ret_follow));
+		return open_file(path, ret_follow);
 	if (!values->batch && !values->json && tty_check())
 		return -ENOTTY;
 	return start_recorder(session, ret_follow);
@@ -290,7 +322,7 @@ static int show(struct top_session *session, const char *path)
 					 .interval_ns = values->interval_ns,
 					 .count = values->count == OPTION_UNSET ? 0 : values->count,
 					 .has_json = values->json,
-					 .from_start = session->program != NULL,
+					 .from_start = session->recorder != NULL,
 					 .on_record = on_record,
 					 .on_picture = on_picture,
 					 .explain_no_device = explain_no_device,

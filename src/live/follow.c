@@ -97,6 +97,11 @@ int live_follow_update(struct live_follow *follow, uint64_t *ret_newest_ns)
 	return error;
 }
 
+uint64_t live_follow_written_ns(const struct live_follow *follow)
+{
+	return trace_tail_written_ns(follow->tail);
+}
+
 uint64_t live_follow_start_ns(const struct live_follow *follow)
 {
 	return trace_tail_start_ns(follow->tail);

@@ -32,6 +32,9 @@ void live_follow_free(struct live_follow *follow); /* NULL-safe */
  */
 int live_follow_update(struct live_follow *follow, uint64_t *ret_newest_ns);
 
+/* When the file was last written, CLOCK_MONOTONIC; 0: not known. */
+uint64_t live_follow_written_ns(const struct live_follow *follow);
+
 /* Start of the oldest segment in the file, CLOCK_MONOTONIC; 0: none, or not known. */
 uint64_t live_follow_start_ns(const struct live_follow *follow);
 

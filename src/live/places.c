@@ -23,6 +23,7 @@
 #include "analyze/verdict/verdict.h"
 #include "base/array.h"
 #include "base/string.h"
+#include "live/present.h"
 #include "live/snapshot_private.h"
 
 /* KEPT: when the table is full, it starts again. NEW: symbolized per snapshot; the others have no
@@ -244,18 +245,80 @@ static int make_room(struct live_places *places)
 	return array_grow(places->names, places->capacity, places->count + MAX_NEW);
 }
 
+/* ---- open gaps ------------------------------------------------------------------------------- */
+
+/* A shorter wait has ended before a reader sees its name. */
+#define NAMED_NS UINT64_C(50000000)
+
+static int name_stack(struct live_places *places, struct snapshot_maker *maker, uint32_t stack,
+		      unsigned int *new, char *ret_text, size_t size)
+{
+	const struct place_name *name = NULL;
+
+	if (stack && find_name(places, maker, stack, new, &name))
+		return -ENOMEM;
+	snprintf(ret_text, size, "%s", name ? name->text : "");
+	return 0;
+}
+
+/* The stack of a state is in the rows of the look in which the state begins. */
+static int name_threads(struct live_places *places, struct snapshot_maker *maker, unsigned int *new)
+{
+	struct live_present *present = maker->options->present;
+	const struct model *model = maker->analysis->model;
+
+	for (size_t i = 0; i < present->threads_count; i++) {
+		struct live_thread *thread = &present->threads[i];
+
+		if (thread->is_named || thread->doing == CAUSE_ON_CPU ||
+		    thread->since_ns + NAMED_NS > present->to_ns ||
+		    (!thread->stack && !thread->wait_string))
+			continue;
+		if (name_stack(places, maker, thread->stack, new, thread->place,
+			       sizeof(thread->place)))
+			return -ENOMEM;
+		snapshot_copy_text(model_text(model, thread->wait_string, ""), thread->wait,
+				   sizeof(thread->wait));
+		thread->is_named = true;
+	}
+	return 0;
+}
+
+static int name_gap(struct live_places *places, struct snapshot_maker *maker,
+		    const struct live_open_gap *gap, struct live_device *device, unsigned int *new)
+{
+	const struct live_thread *thread = gap->thread;
+	const bool is_present = thread && thread->is_named && thread->doing == device->cause;
+
+	if (is_present)
+		snprintf(device->wait, sizeof(device->wait), "%s", thread->wait);
+	if (!is_present || !*thread->place)
+		return name_stack(places, maker, gap->stack, new, device->place,
+				  sizeof(device->place));
+	snprintf(device->place, sizeof(device->place), "%s", thread->place);
+	return 0;
+}
+
 int live_places_find(struct live_places *places, struct snapshot_maker *maker)
 {
 	struct live_snapshot *snapshot = maker->snapshot;
 	unsigned int new = 0;
 	int error = make_room(places);
 
+	if (!error && maker->gaps)
+		error = name_threads(places, maker, &new);
 	for (size_t i = 0; i < snapshot->devices_count && !error; i++) {
 		struct live_device *device = &snapshot->devices[i];
 		struct longest longest = {.count = 0};
 
+		device->is_so_far = maker->gaps && maker->gaps[i].ns && device->cause_ns &&
+				    2 * maker->gaps[i].causes[device->cause] > device->cause_ns;
 		if (!device->cause_ns || device->cause == CAUSE_UNKNOWN ||
 		    device->cause == CAUSE_NOTHING_TO_DO)
+			continue;
+		if (device->is_so_far)
+			error = name_gap(places, maker, &maker->gaps[i], device, &new);
+		if (error || device->is_so_far)
 			continue;
 		find_longest(maker->analysis, i, device->cause, &longest);
 		error = name_cause(places, maker, device, &longest, &new);

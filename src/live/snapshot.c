@@ -27,6 +27,7 @@
 #include "base/number.h"
 #include "base/string.h"
 #include "live/in_flight.h"
+#include "live/present.h"
 #include "live/snapshot_private.h"
 
 /* ---- devices --------------------------------------------------------------------------------- */
@@ -71,6 +72,32 @@ static void add_in_flight(const struct live_in_flight *flight, const struct anal
 		forget_idle(analysis, &analysis->devices[index].account, device);
 }
 
+/* The time after the last command by the present state of the thread that launched it. */
+static void add_open_gap(const struct snapshot_maker *maker, size_t index,
+			 struct live_device *device)
+{
+	const struct analysis *analysis = maker->analysis;
+	const struct account *account = &analysis->devices[index].account;
+	struct live_open_gap *gap = &maker->gaps[index];
+	uint64_t left;
+
+	live_present_find_gap(maker->options->present, analysis->devices[index].device->id,
+			      account->commands ? account->last_end : 0, gap);
+	left = smaller(gap->ns, device->causes[CAUSE_NOTHING_TO_DO]);
+	if (!left)
+		gap->ns = 0;
+	device->open_ns = left;
+	device->no_command_ns = gap->ns ? gap->so_far_ns : 0;
+	device->causes[CAUSE_NOTHING_TO_DO] -= left;
+	for (unsigned int cause = 0; cause < CAUSE_COUNT; cause++) {
+		const uint64_t part = smaller(gap->causes[cause], left);
+
+		device->causes[cause] += part;
+		left -= part;
+	}
+	device->causes[CAUSE_UNKNOWN] += left;
+}
+
 static void fill_device(const struct snapshot_maker *maker, size_t index,
 			struct live_device *device)
 {
@@ -95,6 +122,8 @@ static void fill_device(const struct snapshot_maker *maker, size_t index,
 			device->in_flight += analysis->queues[i].depth.at_end;
 	if (maker->options->in_flight && from->device)
 		add_in_flight(maker->options->in_flight, analysis, index, device);
+	if (maker->gaps && from->device && !device->in_flight && device->is_measured)
+		add_open_gap(maker, index, device);
 	fill_cause(device);
 }
 
@@ -108,6 +137,11 @@ static int add_devices(struct snapshot_maker *maker)
 	if (!snapshot->devices)
 		return -ENOMEM;
 	snapshot->devices_count = count;
+	if (maker->options->present) {
+		maker->gaps = calloc(count + 1, sizeof(*maker->gaps));
+		if (!maker->gaps)
+			return -ENOMEM;
+	}
 	for (size_t i = 0; i < count; i++) {
 		const struct event_device *row = analysis->devices[i].device;
 
@@ -129,6 +163,8 @@ static void fill_process(const struct model *model, const struct analysis_proces
 	process->rank = row->rank;
 	process->start_ns = model_process_started_ns(model, row);
 	snapshot_copy_text(from->name, process->name, sizeof(process->name));
+	snapshot_copy_text(model_text(model, row->command_string, ""), process->command,
+			   sizeof(process->command));
 	snapshot_copy_text(cgroup_path_of(model_text(model, row->cgroup_string, "")),
 			   process->cgroup, sizeof(process->cgroup));
 	process->busy_ns = from->share_ns;
@@ -330,6 +366,7 @@ int live_snapshot_new(const struct analysis *analysis, const struct live_snapsho
 	hash_map_fini(&maker.processes);
 	hash_map_fini(&maker.devices);
 	frames_free(maker.frames);
+	free(maker.gaps);
 	if (error)
 		live_snapshot_free(maker.snapshot);
 	else

@@ -38,15 +38,22 @@ struct live_device {
 	/* The user's function in which launching threads were for most of cause_ns, with its file
 	 * and line where they are known; "": not known, or no places were given. */
 	char place[LIVE_NAME];
+	/* The part of the interval after the last command, if the thread that launched it still
+	 * runs. Its causes are provisional: the next command decides them. 0: none. */
+	uint64_t open_ns;
+	uint64_t no_command_ns; /* with open_ns: time since the last command, at end_ns */
+	bool is_so_far;         /* most of cause_ns is provisional */
+	char wait[64]; /* with is_so_far: the object of that thread's wait; "": not known */
 };
 
 struct live_process {
 	int32_t pid;
-	uint32_t rank;          /* number plus 1; 0: none */
-	uint64_t start_ns;      /* with pid: identity */
-	char name[LIVE_NAME];   /* command */
-	char cgroup[LIVE_NAME]; /* path of its control group; "": not known */
-	uint64_t busy_ns;       /* its part of all devices' busy time */
+	uint32_t rank;           /* number plus 1; 0: none */
+	uint64_t start_ns;       /* with pid: identity */
+	char name[LIVE_NAME];    /* command */
+	char command[LIVE_NAME]; /* its arguments; "": not known */
+	char cgroup[LIVE_NAME];  /* path of its control group; "": not known */
+	uint64_t busy_ns;        /* its part of all devices' busy time */
 	uint64_t launches, executions, calls, calls_ns;
 	bool has_times; /* on_cpu_ns and blocked_ns are known */
 	uint64_t on_cpu_ns, blocked_ns;
@@ -123,6 +130,7 @@ struct live_snapshot {
  * symbolized once. */
 struct live_in_flight;
 struct live_places;
+struct live_present;
 int live_places_new(struct live_places **ret_places); /* -ENOMEM */
 void live_places_free(struct live_places *places);    /* NULL-safe */
 
@@ -130,8 +138,14 @@ struct live_snapshot_options {
 	bool has_stacks;                        /* needs an analysis by_thread if pid is set */
 	struct live_places *places;             /* for live_device.place; NULL: none */
 	const struct live_in_flight *in_flight; /* commands of earlier looks; NULL: not known */
+	/* Launching threads of earlier looks, with this one's; their places are named. NULL: idle
+	 * time after the last command has no provisional causes. */
+	struct live_present *present;
 	size_t max_kernels; /* 0: all; the others are summed up in a last row "other" per device */
 	size_t max_stacks;  /* 0: 200 */
+	/* The longest execution of each path, for the kernels of a process; NULL: not known. */
+	const uint64_t *path_max_ns;
+	size_t path_max_count;
 	/* Kernels and stacks are those of this process, from an analysis by_thread; 0: all. */
 	int32_t pid;
 };

@@ -36,6 +36,10 @@ static void write_process_of(const struct live_snapshot *snapshot, uint32_t inde
 
 static void write_cause(const struct live_device *device, struct json_writer *json)
 {
+	if (device->open_ns) {
+		json_pair_u64(json, "provisional_ns", device->open_ns);
+		json_pair_u64(json, "no_command_ns", device->no_command_ns);
+	}
 	json_pair_object(json, "idle_causes");
 	for (unsigned int cause = 0; cause < CAUSE_COUNT; cause++)
 		json_pair_u64(json, account_cause_name((enum account_cause)cause),
@@ -49,6 +53,10 @@ static void write_cause(const struct live_device *device, struct json_writer *js
 	json_pair_u64(json, "ns", device->cause_ns);
 	if (*device->place)
 		json_pair_text(json, "place", device->place);
+	if (device->is_so_far)
+		json_pair_bool(json, "so_far", true);
+	if (*device->wait)
+		json_pair_text(json, "wait", device->wait);
 	json_object_end(json);
 }
 
@@ -79,6 +87,8 @@ static void write_process(const struct live_process *process, struct json_writer
 	json_object_begin(json);
 	json_pair_i64(json, "pid", process->pid);
 	json_pair_text(json, "name", process->name);
+	if (*process->command)
+		json_pair_text(json, "command", process->command);
 	if (process->rank)
 		json_pair_u64(json, "rank", process->rank - 1);
 	if (*process->cgroup)

@@ -8,7 +8,8 @@
  * Owns:     rows while they are sorted
  * Fails:    -ENOMEM
  * Why kernels of a process come from paths: an analysis counts kernels by device. Its paths are
- *           separate for each process if it was made by_thread, but lack the longest execution
+ *           separate for each process if it was made by_thread. They lack the longest execution,
+ *           which live/watch.c finds while the analysis runs
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,6 +19,7 @@
 #include "analyze/frames.h"
 #include "analyze/model.h"
 #include "base/array.h"
+#include "base/number.h"
 #include "base/pair_map.h"
 #include "base/string.h"
 #include "live/snapshot_private.h"
@@ -75,7 +77,7 @@ static bool is_of_pid(const struct snapshot_maker *maker, const struct analysis_
 }
 
 static int add_path_kernel(struct kernel_rows *rows, struct pair_map *index,
-			   const struct analysis_path *path)
+			   const struct analysis_path *path, uint64_t max_ns)
 {
 	const uint32_t at =
 		pair_map_add(index, path->row, path->device, rows->all, rows->capacity, rows->count,
@@ -86,6 +88,7 @@ static int add_path_kernel(struct kernel_rows *rows, struct pair_map *index,
 	rows->all[at].count += path->count;
 	rows->all[at].share_ns += path->share_ns;
 	rows->all[at].total_ns += path->total_ns;
+	rows->all[at].max_ns = larger(rows->all[at].max_ns, max_ns);
 	return 0;
 }
 
@@ -100,7 +103,10 @@ static int list_process_kernels(const struct snapshot_maker *maker, struct kerne
 
 		if (path->name && path->class == ACCOUNT_KERNEL && path->count &&
 		    is_of_pid(maker, path))
-			error = add_path_kernel(rows, &index, path);
+			error = add_path_kernel(rows, &index, path,
+						i < maker->options->path_max_count
+							? maker->options->path_max_ns[i]
+							: 0);
 	}
 	pair_map_fini(&index);
 	return error;

@@ -13,6 +13,7 @@
 #include "live/snapshot.h"
 
 struct frames;
+struct live_open_gap;
 
 /* A snapshot while it is filled. */
 struct snapshot_maker {
@@ -23,6 +24,7 @@ struct snapshot_maker {
 		processes;       /* id of a process in the trace -> index of snapshot->processes */
 	struct hash_map devices; /* the same for devices */
 	struct frames *frames;   /* NULL: not needed so far */
+	struct live_open_gap *gaps; /* owned; one per device; NULL: not wanted */
 };
 
 /* The snapshot's index of a process or device of the trace; LIVE_NO_INDEX: not in it. */

@@ -18,29 +18,41 @@
 #include <time.h>
 
 #include "analyze/analysis.h"
+#include "analyze/model.h"
 #include "analyze/observer.h"
+#include "analyze/order.h"
 #include "base/array.h"
 #include "base/clock_ns.h"
 #include "base/error.h"
+#include "base/hash.h"
+#include "base/number.h"
 #include "live/follow.h"
 #include "live/in_flight.h"
+#include "live/present.h"
 #include "live/snapshot.h"
 #include "trace/writer.h"
 
-#define READ_NS     UINT64_C(200000000) /* the part of the lag for the interval of the flushes */
-#define MAX_LATE_NS UINT64_C(1000000000)
+#define READ_NS   UINT64_C(200000000)  /* the part of the lag for the interval of the flushes */
+#define SILENT_NS UINT64_C(3000000000) /* a recorder writes at least every 2 s */
 
 /* Length of the time before the interval whose rows are read too. If the launch of a command, or
  * the command before the first idle gap, is older, the next length is tried, and used for the next
  * LONG_LOOKS pictures. */
 static const uint64_t before_ns[] = {100000000, 2000000000, 15000000000};
+#define MAX_BEFORE_NS UINT64_C(15000000000)
 enum { LONG_LOOKS = 10 };
 
 struct live_watch {
 	struct live_follow *follow;
 	struct live_places *places; /* NULL: not asked for */
 	struct live_in_flight flight;
+	struct live_present present;
+	struct hash_map queue_devices; /* id of a queue -> id of its device, for one look */
 	uint64_t lag_ns, newest_ns, end_ns;
+	uint64_t hole_ns;      /* time between the last look and this one: its rows are read too */
+	uint64_t written_ns;   /* when the file was last written */
+	uint64_t *path_max_ns; /* longest execution of each path in the interval */
+	size_t paths_count, paths_capacity;
 	size_t before;           /* index of before_ns */
 	unsigned int long_looks; /* left with that index */
 	bool has_ended;
@@ -72,6 +84,9 @@ void live_watch_free(struct live_watch *watch)
 	live_follow_free(watch->follow);
 	live_places_free(watch->places);
 	live_in_flight_fini(&watch->flight);
+	live_present_fini(&watch->present);
+	hash_map_fini(&watch->queue_devices);
+	free(watch->path_max_ns);
 	free(watch);
 }
 
@@ -80,32 +95,49 @@ void live_watch_set_lag(struct live_watch *watch, uint64_t lag_ns)
 	watch->lag_ns = lag_ns;
 }
 
+#define SAME_WRITE_NS UINT64_C(1000000)
+
+/* The time of one write differs by the time between two readings of the clock. An interval does not
+ * end earlier than the one before for that. */
+static void note_written(struct live_watch *watch)
+{
+	const uint64_t written_ns = live_follow_written_ns(watch->follow);
+
+	if (written_ns > watch->written_ns + SAME_WRITE_NS)
+		watch->written_ns = written_ns;
+}
+
 /* A recording of another boot has ended, so that its times are not compared with this clock. */
 static int update(struct live_watch *watch)
 {
 	const int error = live_follow_update(watch->follow, &watch->newest_ns);
 
+	note_written(watch);
 	watch->has_ended = !error && (live_follow_has_ended(watch->follow) ||
 				      live_follow_is_abandoned(watch->follow));
 	return error;
 }
 
-/* On a busy machine the recorder itself is late: rows are missing up to `settled`, although they
- * are older than the lag. A program that does nothing has no new rows either, so that the wait for
- * them has a limit. */
+/* On a busy machine, or if it is stopped, the recorder itself is late: rows are missing up to
+ * `settled`, although they are older than the lag. A program that does nothing has no new rows
+ * either, but its recorder writes every second or two. */
 static uint64_t newest_end(const struct live_watch *watch)
 {
 	const uint64_t margin_ns = watch->lag_ns > READ_NS ? watch->lag_ns - READ_NS : 0;
-	const uint64_t settled = watch->newest_ns > margin_ns ? watch->newest_ns - margin_ns : 0;
-	const uint64_t now = clock_ns(CLOCK_MONOTONIC),
-		       latest = now > watch->lag_ns ? now - watch->lag_ns : 0;
-	const uint64_t earliest = latest > MAX_LATE_NS ? latest - MAX_LATE_NS : 0;
+	const uint64_t known_ns = larger(watch->newest_ns, watch->written_ns);
+	const uint64_t now = clock_ns(CLOCK_MONOTONIC);
 
 	if (watch->has_ended)
 		return watch->newest_ns;
-	if (settled >= latest)
-		return latest;
-	return settled > earliest ? settled : earliest;
+	return smaller(known_ns - smaller(margin_ns, known_ns), now - smaller(watch->lag_ns, now));
+}
+
+uint64_t live_watch_silent_ns(const struct live_watch *watch)
+{
+	const uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	const uint64_t silent_ns = now - smaller(larger(watch->newest_ns, watch->written_ns), now);
+
+	return watch->has_ended || silent_ns < larger(SILENT_NS, 2 * watch->lag_ns) ? 0 : silent_ns;
 }
 
 /* ---- commands without a launch --------------------------------------------------------------- */
@@ -113,7 +145,7 @@ static uint64_t newest_end(const struct live_watch *watch)
 struct lone_commands {
 	uint64_t begin_ns, end_ns; /* the interval */
 	uint64_t count;
-	struct live_in_flight *flight;
+	struct live_watch *watch;
 	const struct analysis *analysis;
 };
 
@@ -122,18 +154,59 @@ static int on_begin(void *context, const struct analysis *analysis)
 	struct lone_commands *lone = context;
 
 	lone->count = 0;
+	lone->watch->paths_count = 0;
 	lone->analysis = analysis;
-	live_in_flight_begin(lone->flight);
-	return 0;
+	live_in_flight_begin(&lone->watch->flight);
+	hash_map_clear(&lone->watch->queue_devices);
+	for (size_t i = 0; i < analysis->queues_count; i++) {
+		const size_t at = analysis->queues[i].device;
+		const struct event_device *device =
+			at < analysis->devices_count ? analysis->devices[at].device : NULL;
+
+		if (device && hash_map_put(&lone->watch->queue_devices,
+					   analysis->queues[i].queue->id, device->id))
+			return -ENOMEM;
+	}
+	return live_present_begin(&lone->watch->present, lone->begin_ns, lone->end_ns);
+}
+
+static int on_row(void *context, const struct order_item *item, uint64_t launches)
+{
+	struct lone_commands *lone = context;
+	const struct event_launch *launch = item->row;
+	struct live_owner owner = {0};
+
+	if (item->kind == EVENT_LAUNCH) {
+		owner.device =
+			(uint32_t)hash_map_get(&lone->watch->queue_devices, launch->queue, 0);
+		owner.process = model_process_of(lone->analysis->model, launch->thread);
+	}
+	return live_present_row(&lone->watch->present, item, &owner);
 }
 
 static int on_open(void *context, const struct observed_open *open)
 {
-	return live_in_flight_open(((struct lone_commands *)context)->flight, open);
+	return live_in_flight_open(&((struct lone_commands *)context)->watch->flight, open);
 }
 
 static int on_span(void *context, size_t device, const struct account_span *span)
 {
+	return 0;
+}
+
+static int note_longest(struct live_watch *watch, const struct lone_commands *lone,
+			const struct observed_command *command)
+{
+	const struct event_execution *row = command->row;
+	const size_t path = command->path;
+
+	if (!command->is_in_account || row->ended <= lone->begin_ns || row->started >= lone->end_ns)
+		return 0;
+	if (array_grow(watch->path_max_ns, watch->paths_capacity, path + 1))
+		return -ENOMEM;
+	while (watch->paths_count <= path)
+		watch->path_max_ns[watch->paths_count++] = 0;
+	watch->path_max_ns[path] = larger(watch->path_max_ns[path], row->ended - row->started);
 	return 0;
 }
 
@@ -143,8 +216,12 @@ static int on_command(void *context, const struct observed_command *command)
 
 	lone->count += !command->launch && command->row->ended > lone->begin_ns &&
 		       command->row->started < lone->end_ns;
-	live_in_flight_end(lone->flight, lone->analysis, command);
-	return 0;
+	live_in_flight_end(&lone->watch->flight, lone->analysis, command);
+	if (lone->analysis->devices[command->device].device)
+		live_present_command(&lone->watch->present,
+				     lone->analysis->devices[command->device].device->id,
+				     command->row->ended);
+	return note_longest(lone->watch, lone, command);
 }
 
 /* Whether an idle gap at the interval's start may have begun with the end of a command whose row
@@ -176,11 +253,12 @@ static int analyse_window(struct live_watch *watch, struct live_window_options *
 			  struct live_window *window)
 {
 	struct lone_commands lone = {
-		.begin_ns = options->begin_ns, .end_ns = options->end_ns, .flight = &watch->flight};
+		.begin_ns = options->begin_ns, .end_ns = options->end_ns, .watch = watch};
 	const struct analysis_observer observer = {.context = &lone,
 						   .on_begin = on_begin,
 						   .on_command = on_command,
 						   .on_open = on_open,
+						   .on_row = on_row,
 						   .on_span = on_span};
 	int error;
 
@@ -188,7 +266,8 @@ static int analyse_window(struct live_watch *watch, struct live_window_options *
 	if (watch->long_looks && !--watch->long_looks)
 		watch->before = 0;
 	for (;;) {
-		options->before_ns = before_ns[watch->before];
+		options->before_ns =
+			smaller(before_ns[watch->before] + watch->hole_ns, MAX_BEFORE_NS);
 		error = live_follow_analyse(watch->follow, options, window);
 		if (error || watch->before + 1 == ARRAY_COUNT(before_ns) ||
 		    !needs_earlier_rows(options, window, &lone))
@@ -197,11 +276,29 @@ static int analyse_window(struct live_watch *watch, struct live_window_options *
 		watch->before++;
 		watch->long_looks = LONG_LOOKS;
 	}
+	if (!error)
+		error = live_present_close(&watch->present, window->analysis);
 	if (error)
 		return error;
 	return live_in_flight_close(&watch->flight, options->begin_ns > options->before_ns
 							    ? options->begin_ns - options->before_ns
 							    : 0);
+}
+
+static int make_snapshot(struct live_watch *watch, const struct live_look *look,
+			 const struct analysis *analysis, struct live_snapshot **ret_snapshot)
+{
+	const struct live_snapshot_options snapshot_options = {
+		.has_stacks = look->has_stacks,
+		.places = watch->places,
+		.in_flight = &watch->flight,
+		.present = watch->has_ended ? NULL : &watch->present,
+		.path_max_ns = watch->path_max_ns,
+		.path_max_count = watch->paths_count,
+		.pid = look->pid};
+	return live_snapshot_new(analysis, &snapshot_options, ret_snapshot)
+		       ? error_set(-ENOMEM, "out of memory")
+		       : 0;
 }
 
 static int analyse(struct live_watch *watch, const struct live_look *look,
@@ -213,17 +310,13 @@ static int analyse(struct live_watch *watch, const struct live_look *look,
 		.end_ns = watch->end_ns,
 		.by_thread = look->pid != 0,
 		.is_brief = true};
-	const struct live_snapshot_options snapshot_options = {.has_stacks = look->has_stacks,
-							       .places = watch->places,
-							       .in_flight = &watch->flight,
-							       .pid = look->pid};
 	struct live_window window = {0};
 	int error = analyse_window(watch, &window_options, &window);
 
 	if (error == -ENODATA)
 		return 0;
-	if (!error && live_snapshot_new(window.analysis, &snapshot_options, ret_snapshot))
-		error = error_set(-ENOMEM, "out of memory");
+	if (!error)
+		error = make_snapshot(watch, look, window.analysis, ret_snapshot);
 	live_window_fini(&window);
 	return error;
 }
@@ -241,6 +334,21 @@ int live_watch_note(struct live_watch *watch)
 	return update(watch);
 }
 
+/* The next look shows another time. Its first rows are read from further back. */
+static void forget(struct live_watch *watch)
+{
+	live_in_flight_clear(&watch->flight);
+	live_present_clear(&watch->present);
+	watch->before = ARRAY_COUNT(before_ns) - 1;
+	watch->long_looks = 2;
+}
+
+/* States of threads are followed from one look to the next, so that no rows are left out. */
+static uint64_t hole_before(const struct live_watch *watch, uint64_t begin_ns)
+{
+	return watch->end_ns && begin_ns > watch->end_ns ? begin_ns - watch->end_ns : 0;
+}
+
 int live_watch_look(struct live_watch *watch, const struct live_look *look,
 		    struct live_snapshot **ret_snapshot)
 {
@@ -251,8 +359,12 @@ int live_watch_look(struct live_watch *watch, const struct live_look *look,
 		return error;
 	*ret_snapshot = NULL;
 	end_ns = look->end_ns ? look->end_ns : newest_end(watch);
+	/* rows that were read do not become unread */
+	if (!look->end_ns && !watch->has_ended)
+		end_ns = larger(end_ns, watch->end_ns);
 	if (end_ns < watch->end_ns)
-		live_in_flight_clear(&watch->flight);
+		forget(watch);
+	watch->hole_ns = hole_before(watch, end_ns - smaller(look->interval_ns, end_ns));
 	watch->end_ns = end_ns;
 	return analyse(watch, look, ret_snapshot);
 }

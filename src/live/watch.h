@@ -48,6 +48,10 @@ uint64_t live_watch_end_ns(const struct live_watch *watch);
 /* No more rows will come: the newest interval ends with the last row. As of the last look. */
 bool live_watch_has_ended(const struct live_watch *watch);
 
+/* Time for which the recorder has written nothing, although it still runs; 0: it is not late. As of
+ * the last look or live_watch_newest. */
+uint64_t live_watch_silent_ns(const struct live_watch *watch);
+
 /* Writes the segments since `ns` before the newest interval's end into a new file, a trace of its
  * own. Errors: -errno with the error chain; no file is left. */
 int live_watch_keep(struct live_watch *watch, uint64_t ns, const char *path);

@@ -287,6 +287,26 @@ uint64_t trace_tail_newest_ns(const struct trace_tail *tail)
 	return tail->newest_ns;
 }
 
+static uint64_t ns_of(const struct timespec *time)
+{
+	return (uint64_t)time->tv_sec * UINT64_C(1000000000) + (uint64_t)time->tv_nsec;
+}
+
+/* The file system has the time of CLOCK_REALTIME, which may have been set since then. */
+uint64_t trace_tail_written_ns(const struct trace_tail *tail)
+{
+	struct timespec real, monotonic;
+	struct stat status;
+	uint64_t age_ns = 0;
+
+	if (fstat(tail->fd, &status) || clock_gettime(CLOCK_REALTIME, &real) ||
+	    clock_gettime(CLOCK_MONOTONIC, &monotonic))
+		return 0;
+	if (ns_of(&real) > ns_of(&status.st_mtim))
+		age_ns = ns_of(&real) - ns_of(&status.st_mtim);
+	return ns_of(&monotonic) > age_ns ? ns_of(&monotonic) - age_ns : 0;
+}
+
 uint64_t trace_tail_start_ns(const struct trace_tail *tail)
 {
 	return tail->count ? tail->segments[0].head.begin_ns : 0;

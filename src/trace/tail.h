@@ -29,6 +29,8 @@ void trace_tail_set_gone(struct trace_tail *tail);
 /* Latest time, CLOCK_MONOTONIC, of a segment's start or of a row whose time is of that clock; 0:
  * none. */
 uint64_t trace_tail_newest_ns(const struct trace_tail *tail);
+/* When the file was last written, CLOCK_MONOTONIC; 0: not known. */
+uint64_t trace_tail_written_ns(const struct trace_tail *tail);
 /* Start of the oldest segment, CLOCK_MONOTONIC; 0: none. */
 uint64_t trace_tail_start_ns(const struct trace_tail *tail);
 /* The file ends with the index of a finished recording. */

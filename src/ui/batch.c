@@ -71,24 +71,31 @@ static int print_json(const struct live_snapshot *snapshot)
 
 static int print_text(const struct ui_top_options *options, const struct live_snapshot *snapshot)
 {
+	const char *note = NULL;
 	struct ui_state state;
 
 	ui_state_init(&state, options->interval_ns);
 	snprintf(state.title, sizeof(state.title), "%s", options->title);
+	if (snapshot && !snapshot->devices_count && options->explain_no_device)
+		note = options->explain_no_device(options->context);
+	snprintf(state.note, sizeof(state.note), "%s", note ? note : "");
 	if (snapshot)
 		return ui_print(stdout, COLUMNS, !tty_has_utf8(), snapshot, &state, MAX_ROWS);
-	puts("nothing was recorded in this interval\n");
+	state.has_ended = live_watch_has_ended(options->watch);
+	printf("%s\n\n", ui_empty_text(&state));
 	return 0;
 }
 
-/* skips_empty: prints nothing for an interval without rows. */
+/* skips_empty: prints nothing for an interval without rows. *ret_is_printed may be NULL. */
 static int print_picture(const struct ui_top_options *options, uint64_t interval_ns,
-			 uint64_t end_ns, bool skips_empty)
+			 uint64_t end_ns, bool skips_empty, bool *ret_is_printed)
 {
 	const struct live_look look = {.interval_ns = interval_ns, .end_ns = end_ns};
 	struct live_snapshot *snapshot = NULL;
 	int error = live_watch_look(options->watch, &look, &snapshot);
 
+	if (ret_is_printed)
+		*ret_is_printed = !error && (snapshot || !skips_empty);
 	if (error || (!snapshot && skips_empty))
 		return error;
 	error = options->has_json ? print_json(snapshot) : print_text(options, snapshot);
@@ -108,7 +115,7 @@ static int print_last(const struct ui_top_options *options, uint64_t end_ns, uin
 
 	for (uint64_t i = larger(smaller(count, most), 1); i-- > 0 && !error;)
 		error = print_picture(options, options->interval_ns,
-				      end_ns - i * options->interval_ns, i != 0);
+				      end_ns - i * options->interval_ns, i != 0, NULL);
 	return error;
 }
 
@@ -128,9 +135,21 @@ struct growing {
 	const struct ui_top_options *options;
 	sigset_t mask;
 	uint64_t newest_ns; /* rows are complete up to here */
-	bool is_over;
-	int signal; /* that ended the wait; 0: none */
+	bool is_over, is_late;
+	bool has_printed; /* empty intervals before the first one are left out */
+	int signal;       /* that ended the wait; 0: none */
 };
+
+/* Says once that the recorder is late. No interval is printed until its rows are there. */
+static void note_late(struct growing *growing)
+{
+	const uint64_t silent_ns = live_watch_silent_ns(growing->options->watch);
+
+	if (silent_ns && !growing->is_late)
+		fprintf(stderr, "duet top: no data: the recorder is late by %.0f s\n",
+			(double)silent_ns / 1e9);
+	growing->is_late = silent_ns != 0;
+}
 
 /* Waits until rows up to end_ns are complete, the recording has ended or a signal has arrived. */
 static int wait_until(struct growing *growing, uint64_t end_ns)
@@ -146,6 +165,7 @@ static int wait_until(struct growing *growing, uint64_t end_ns)
 		/* asked first: the rows from before the end are read after it */
 		growing->is_over = is_over(growing->options);
 		error = live_watch_newest(growing->options->watch, &growing->newest_ns);
+		note_late(growing);
 		if (error || growing->is_over || growing->newest_ns >= end_ns)
 			return error;
 		left_ns = end_ns - growing->newest_ns;
@@ -155,18 +175,23 @@ static int wait_until(struct growing *growing, uint64_t end_ns)
 
 /* The interval that ends at end_ns, or the part of it before the recording's end. *ret_is_last: no
  * interval is left. */
-static int print_next(const struct growing *growing, uint64_t end_ns, bool *ret_is_last)
+static int print_next(struct growing *growing, uint64_t end_ns, bool *ret_is_last)
 {
 	const uint64_t newest_ns = growing->newest_ns;
 	const uint64_t late_ns = end_ns > newest_ns ? end_ns - newest_ns : 0;
 	const uint64_t whole_ns = growing->options->interval_ns;
 
+	bool is_printed = true;
+	int error = 0;
+
 	*ret_is_last = growing->is_over && end_ns >= newest_ns;
 	if (!growing->is_over || !late_ns)
-		return print_picture(growing->options, whole_ns, end_ns, false);
-	return late_ns < whole_ns
-		       ? print_picture(growing->options, whole_ns - late_ns, newest_ns, false)
-		       : 0;
+		error = print_picture(growing->options, whole_ns, end_ns,
+				      !growing->has_printed && !*ret_is_last, &is_printed);
+	else if (late_ns < whole_ns)
+		error = print_picture(growing->options, whole_ns - late_ns, newest_ns, false, NULL);
+	growing->has_printed |= is_printed;
+	return error;
 }
 
 /* The start of the recording; 0: the file does not have it yet. */
@@ -198,6 +223,20 @@ static int find_start(struct growing *growing, uint64_t *ret_start_ns)
 	return error;
 }
 
+/* The start is known better when the recorder has found the processes: the first interval is a
+ * whole one. */
+static int correct_first(struct growing *growing, uint64_t *end_ns)
+{
+	uint64_t start_ns = 0;
+	int error = 0;
+
+	if (growing->options->from_start && !growing->has_printed && !growing->is_over)
+		error = look_for_start(growing, &start_ns);
+	if (start_ns && start_ns + growing->options->interval_ns > *end_ns)
+		*end_ns = start_ns + growing->options->interval_ns;
+	return error;
+}
+
 /* Each interval begins where the one before has ended; the first lies after the start of duet top,
  * or begins with a recording of its own. A reader
  * that is too slow leaves intervals out, because the recorder's memory has lost old ones. */
@@ -212,13 +251,18 @@ static int print_growing(struct growing *growing)
 		error = find_start(growing, &start_ns);
 	end_ns = start_ns + options->interval_ns;
 
-	for (uint64_t i = 0; !error && !is_last && (!options->count || i < options->count); i++) {
+	for (uint64_t i = 0; !error && !is_last && (!options->count || i < options->count);) {
 		error = wait_until(growing, end_ns);
+		if (!error && !growing->signal)
+			error = correct_first(growing, &end_ns);
 		if (error || growing->signal)
 			break;
+		if (!growing->is_over && growing->newest_ns < end_ns)
+			continue;
 		if (!growing->is_over && growing->newest_ns > end_ns + MAX_BEHIND_NS)
 			end_ns = growing->newest_ns;
 		error = print_next(growing, end_ns, &is_last);
+		i += growing->has_printed;
 		end_ns += options->interval_ns;
 	}
 	return error;

@@ -14,13 +14,14 @@
 #define TIME_HELP "share of the time in which its work ran on a device"
 
 static const struct ui_column processes[] = {
-	{"PROCESS", COLUMN_NAME, 14, 0, "name of the program"},
-	{"DEVICE TIME", COLUMN_BAR, 18, 0, TIME_HELP},
-	{"PID", COLUMN_RIGHT, 8, 0, "number of the process"},
+	{"PROCESS", COLUMN_NAME, 12, 0, "name of the program"},
+	{"DEVICE TIME", COLUMN_BAR, 13, 0, TIME_HELP},
+	{"PID", COLUMN_RIGHT, 7, 0, "number of the process"},
 	{"LAUNCHES/s", COLUMN_RIGHT, 10, 0, "commands that it gave to devices, per second"},
 	{"IN CALLS", COLUMN_RIGHT, 8, 0, "time of its threads in calls of OpenCL, CUDA, …"},
 	{"ON CPU", COLUMN_RIGHT, 8, 0, "time of its threads on processors; 100 % is one core"},
-	{"BLOCKED", COLUMN_RIGHT, 9, 100, "time in which its threads waited for something"},
+	{"BLOCKED", COLUMN_RIGHT, 8, 0, "time in which its threads waited for something"},
+	{"COMMAND", COLUMN_LEFT, 26, 104, "its command line, without folders"},
 	{0},
 };
 
@@ -29,7 +30,7 @@ static const struct ui_column kernels[] = {
 	{"DEVICE TIME", COLUMN_BAR, 18, 0, "share of the time in which it ran"},
 	{"RUNS/s", COLUMN_RIGHT, 8, 0, "runs per second"},
 	{"MEAN", COLUMN_RIGHT, 10, 0, "mean time of one run"},
-	{"LONGEST", COLUMN_RIGHT, 10, 0, "time of the longest run; -: not known for one process"},
+	{"LONGEST", COLUMN_RIGHT, 10, 0, "time of the longest run"},
 	{"DEVICE", COLUMN_LEFT, 26, 104, "the device that ran it"},
 	{0},
 };
@@ -46,11 +47,11 @@ static const struct ui_column queues[] = {
 
 static const struct ui_column copies[] = {
 	{"COPY", COLUMN_NAME, 20, 0, "kind of transfer, or of another command beside kernels"},
-	{"BYTES/s", COLUMN_RIGHT, 12, 0, "bytes moved per second"},
+	{"BYTES/s", COLUMN_RIGHT, 10, 0, "bytes moved per second"},
 	{"COPIES/s", COLUMN_RIGHT, 9, 0, "transfers per second"},
 	{"MEAN SIZE", COLUMN_RIGHT, 10, 0, "bytes of one, on average"},
-	{"DEVICE TIME", COLUMN_BAR, 18, 0, "sum of their times; those at one time count twice"},
-	{"DEVICE", COLUMN_LEFT, 26, 104, "device that made them"},
+	{"DEVICE TIME", COLUMN_BAR, 13, 0, "sum of their times; those at one time count twice"},
+	{"DEVICE", COLUMN_LEFT, 10, 86, "device that made them"},
 	{0},
 };
 
@@ -61,6 +62,13 @@ static const struct ui_column counters[] = {
 	{"UNIT", COLUMN_LEFT, 12, 0, ""},
 	{"LIMIT", COLUMN_RIGHT, 12, 104, "largest possible value; -: not known"},
 	{"BELONGS TO", COLUMN_LEFT, 26, 92, "device or process; empty: the machine"},
+	{0},
+};
+
+static const struct ui_column idle[] = {
+	{"IDLE BECAUSE", COLUMN_NAME, 26, 0, "function and cause; (its meaning)"},
+	{"TIME", COLUMN_BAR, 18, 0, "share of the time"},
+	{"DEVICE", COLUMN_LEFT, 18, 0, "the idle device"},
 	{0},
 };
 
@@ -82,6 +90,7 @@ static const struct view {
 	[VIEW_QUEUES] = {"Queues", "no command was in a queue", queues},
 	[VIEW_COPIES] = {"Copies", "nothing was copied", copies},
 	[VIEW_COUNTERS] = {"Counters", "no counter above 0 was recorded", counters},
+	[VIEW_IDLE] = {"Idle", "no device was idle", idle},
 	[VIEW_STACKS] = {"Stacks", "no launch has a call stack", stacks},
 };
 

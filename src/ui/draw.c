@@ -102,10 +102,15 @@ static void put_summary(struct canvas *canvas, const struct live_snapshot *snaps
 
 	format_summary(snapshot, state, text, sizeof(text));
 	used = canvas_put(canvas, 1, 1, canvas->columns - 1, STYLE_FAINT, text);
-	if (!lost)
+	if (state->silent_ns)
+		snprintf(text, sizeof(text), "  no data: the recorder is late by %.0f s",
+			 (double)state->silent_ns / 1e9);
+	else if (lost)
+		snprintf(text, sizeof(text),
+			 "  The numbers on this screen are too low: %llu %s lost.",
+			 (unsigned long long)lost, format_noun(lost, "row was", "rows were"));
+	else
 		return;
-	snprintf(text, sizeof(text), "  ! %llu rows lost: numbers are too small",
-		 (unsigned long long)lost);
 	canvas_put(canvas, 1, 1 + used, canvas->columns - 1 - used, STYLE_WARNING, text);
 }
 
@@ -113,18 +118,9 @@ static void put_summary(struct canvas *canvas, const struct live_snapshot *snaps
 
 static const struct hint {
 	const char *key, *text;
-} hints[] = {{"q", "quit"},
-	     {"?", "help"},
-	     {"Tab", "view"},
-	     {"↑↓", "choose"},
-	     {"Enter", "open"},
-	     {"s", "sort"},
-	     {"/", "find"},
-	     {"Space", "freeze"},
-	     {"r", "record"},
-	     {"+-", "interval"},
-	     {"←→", "earlier, later"},
-	     {"Esc", "back"}};
+} hints[] = {{"q", "quit"},    {"?", "help"},      {"Tab", "view"},          {"Enter", "open"},
+	     {"s", "sort"},    {"/", "find"},      {"r", "record"},          {"Space", "freeze"},
+	     {"↑↓", "choose"}, {"+-", "interval"}, {"←→", "earlier, later"}, {"Esc", "back"}};
 
 static void put_hints(struct canvas *canvas, int row)
 {
@@ -166,6 +162,14 @@ static int put_body(struct canvas *canvas, const struct live_snapshot *snapshot,
 	return ui_draw_views(canvas, &area, snapshot, state);
 }
 
+const char *ui_empty_text(const struct ui_state *state)
+{
+	if (state->steps_back)
+		return "The recording does not have this time: it begins later.";
+	return state->has_ended ? "The recording has no rows."
+				: "The first interval has not ended yet.";
+}
+
 int ui_draw(struct canvas *canvas, const struct live_snapshot *snapshot, struct ui_state *state)
 {
 	const int end = canvas->rows - 1 - (*state->message != '\0');
@@ -180,8 +184,7 @@ int ui_draw(struct canvas *canvas, const struct live_snapshot *snapshot, struct 
 		put_message(canvas, end, state);
 	if (snapshot)
 		return put_body(canvas, snapshot, state, end);
-	canvas_put(canvas, 2, 1, canvas->columns - 1, STYLE_FAINT,
-		   "nothing was recorded in this interval");
+	canvas_put(canvas, 2, 1, canvas->columns - 1, STYLE_FAINT, ui_empty_text(state));
 	return 0;
 }
 

@@ -13,6 +13,9 @@ struct live_snapshot;
  * `state`. -ENOMEM. */
 int ui_draw(struct canvas *canvas, const struct live_snapshot *snapshot, struct ui_state *state);
 
+/* A sentence for a picture without a snapshot. */
+const char *ui_empty_text(const struct ui_state *state);
+
 /* The same as plain lines for --batch: all devices, and at most `max_rows` rows of each table that
  * has some. -ENOMEM. */
 int ui_print(FILE *file, int columns, bool is_ascii, const struct live_snapshot *snapshot,

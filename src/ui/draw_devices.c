@@ -17,6 +17,7 @@
 #include "base/format.h"
 #include "base/string.h"
 #include "live/snapshot.h"
+#include "ui/idle_text.h"
 
 enum {
 	PERCENT = 8,
@@ -145,39 +146,31 @@ static unsigned int next_cause(const struct live_device *device, unsigned int be
 	return best;
 }
 
-/* A command that has run for longer than this explains the time that is not known. */
-#define LONG_NS UINT64_C(1000000000)
-
-/* "a command has run for 12 s" */
-static void format_long(const struct live_device *device, char *ret_text, size_t size)
-{
-	snprintf(ret_text, size, "a command has run for %.0f s",
-		 (double)device->in_flight_ns / 1e9);
-}
-
-static void format_cause(const struct live_device *device, unsigned int cause, char *ret_text,
-			 size_t size)
-{
-	if (cause == CAUSE_UNKNOWN && device->in_flight_ns >= LONG_NS)
-		format_long(device, ret_text, size);
-	else
-		snprintf(ret_text, size, "%s",
-			 cause == CAUSE_UNKNOWN ? "not known why"
-						: account_cause_text((enum account_cause)cause));
-}
+/* Details of the largest cause: the object of the wait, and since when there was no command.
+ * DETAIL_OTHER: it is another cause. */
+enum detail { DETAIL_WAIT, DETAIL_SINCE, DETAIL_NONE, DETAIL_OTHER };
 
 static void append_cause(const struct live_snapshot *snapshot, const struct live_device *device,
-			 unsigned int cause, bool is_first, struct string_builder *text)
+			 unsigned int cause, enum detail detail, struct string_builder *text)
 {
+	const bool is_first = detail != DETAIL_OTHER;
 	const double percent = 100 * share_of(snapshot, device->causes[cause]);
-	char name[64];
+	char name[96];
 
-	format_cause(device, cause, name, sizeof(name));
+	ui_format_cause(device, cause, name, sizeof(name));
 	if (!is_first)
 		string_builder_append(text, "; ");
-	else if (*device->place)
-		string_builder_appendf(text, "%s: ", device->place);
-	string_builder_appendf(text, "%s %.*f %%", name, percent < 10 ? 1 : 0, percent);
+	else
+		string_builder_appendf(text, "%s%s%s", device->is_so_far ? "so far: " : "",
+				       device->place, *device->place ? ": " : "");
+	string_builder_append(text, name);
+	if (detail == DETAIL_WAIT && *device->wait)
+		string_builder_appendf(text, ": %s", device->wait);
+	string_builder_appendf(text, " %.*f %%", percent < 10 ? 1 : 0, percent);
+	if (is_first && detail != DETAIL_NONE && device->is_so_far && cause != CAUSE_UNKNOWN) {
+		ui_format_no_command(device, name, sizeof(name));
+		string_builder_appendf(text, " (%s)", name);
+	}
 }
 
 /* Causes above 0.5 % of the time, at most MAX_CAUSES. */
@@ -196,6 +189,18 @@ static size_t list_causes(const struct live_snapshot *snapshot, const struct liv
 	return count;
 }
 
+/* With as many details as there is room for. */
+static void append_first(const struct live_snapshot *snapshot, const struct live_device *device,
+			 unsigned int cause, int room, struct string_builder *text)
+{
+	for (int detail = DETAIL_WAIT; detail <= DETAIL_NONE; detail++) {
+		string_builder_fini(text);
+		append_cause(snapshot, device, cause, (enum detail)detail, text);
+		if (canvas_text_width(string_builder_text(text)) <= room)
+			return;
+	}
+}
+
 /* The place and the largest cause, then the other causes that fit. */
 static void append_causes(const struct live_snapshot *snapshot, const struct live_device *device,
 			  int room, struct string_builder *text)
@@ -203,12 +208,14 @@ static void append_causes(const struct live_snapshot *snapshot, const struct liv
 	unsigned int causes[MAX_CAUSES];
 	const size_t count = list_causes(snapshot, device, causes);
 
-	for (size_t i = 0; i < count; i++) {
+	if (count)
+		append_first(snapshot, device, causes[0], room, text);
+	for (size_t i = 1; i < count; i++) {
 		struct string_builder longer = {0};
 
 		string_builder_append(&longer, string_builder_text(text));
-		append_cause(snapshot, device, causes[i], i == 0, &longer);
-		if (!i || canvas_text_width(string_builder_text(&longer)) <= room) {
+		append_cause(snapshot, device, causes[i], DETAIL_OTHER, &longer);
+		if (canvas_text_width(string_builder_text(&longer)) <= room) {
 			string_builder_fini(text);
 			*text = longer;
 		} else {
@@ -223,8 +230,8 @@ static void put_unmeasured(struct canvas *canvas, int row, const struct live_dev
 	char text[128] = "load not known: its commands have no device times (duet report explains "
 			 "it)";
 
-	if (!device->executions && device->in_flight && device->in_flight_ns >= LONG_NS) {
-		format_long(device, text, sizeof(text));
+	if (!device->executions && device->in_flight && device->in_flight_ns >= UI_LONG_NS) {
+		ui_format_long(device, text, sizeof(text));
 		snprintf(text + strlen(text), sizeof(text) - strlen(text),
 			 "; the load is known when it has ended");
 	}
@@ -270,24 +277,21 @@ static int put_causes(struct canvas *canvas, int row, const struct live_snapshot
 	const size_t count = list_causes(snapshot, device, causes);
 	const double idle = 100 * share_of(snapshot, device->idle_ns);
 	const int room = canvas->columns - 14;
-	char text[80 + LIVE_NAME], name[64];
+	char text[96 + LIVE_NAME];
 	int at;
 
 	snprintf(text, sizeof(text), "idle %.*f %%, because:", idle < 10 ? 1 : 0, idle);
 	canvas_put(canvas, row, 3, canvas->columns - 3, STYLE_PLAIN, text);
 	for (size_t i = 0; i < count; i++) {
 		const enum account_cause cause = (enum account_cause)causes[i];
-		const char *meaning = account_cause_meaning(cause);
 		const int line = row + 1 + (int)i;
 
 		snprintf(text, sizeof(text), "%.1f %%",
 			 100 * share_of(snapshot, device->causes[cause]));
 		canvas_put_right(canvas, line, 3, PERCENT, STYLE_PLAIN, text);
-		format_cause(device, causes[i], name, sizeof(name));
-		snprintf(text, sizeof(text), "%s%s%s", i ? "" : device->place,
-			 i || !*device->place ? "" : ": ", name);
+		ui_format_place(device, cause, text, sizeof(text));
 		at = canvas_put(canvas, line, 13, room, STYLE_CAUSE, text);
-		snprintf(text, sizeof(text), "  (%s)", meaning);
+		ui_format_meaning(device, cause, text, sizeof(text));
 		canvas_put(canvas, line, 13 + at, room - at, STYLE_FAINT, text);
 	}
 	return 1 + (int)count;

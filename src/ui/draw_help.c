@@ -17,7 +17,7 @@
 static const struct key_help {
 	const char *key, *text, *key2, *text2;
 } keys[] = {
-	{"Tab, 1 … 5", "next view; a view by number", "Space", "freeze; again: continue"},
+	{"Tab, 1 … 6", "next view; a view by number", "Space", "freeze; again: continue"},
 	{"↑ ↓ PgUp PgDn", "choose a row", "← →", "earlier, later (freezes)"},
 	{"Enter", "process → kernels → stacks", "+ -", "longer, shorter interval"},
 	{"Esc", "back", "r", "record, or keep, to a file"},
@@ -32,7 +32,7 @@ static const struct line_help {
 	{"", "█ kernels, ▓ copies, ▒ other commands, · idle"},
 	{"IN FLIGHT", "commands launched and not ended at the end of the interval"},
 	{"idle", "first the function that was active most during idle time,"},
-	{"", "then what it did; then other causes. Percent of all time"},
+	{"", "then what it did; all causes: 6. Percent of all time"},
 };
 
 static int put_pair(struct canvas *canvas, int row, int column, int key_width, const char *key,

@@ -27,7 +27,7 @@ static bool is_inside(const struct ui_state *state)
 
 static void put_tabs(struct canvas *canvas, int row, const struct ui_state *state)
 {
-	const int last = is_inside(state) ? VIEW_STACKS : VIEW_COUNTERS;
+	const int last = is_inside(state) ? VIEW_STACKS : VIEW_IDLE;
 	int at = 1;
 	char text[32];
 
@@ -197,7 +197,8 @@ int ui_draw_views(struct canvas *canvas, const struct ui_area *area,
 
 	if (area->rows < 2)
 		return 0;
-	return has_room && !is_inside(state) && !*state->filter && !state->is_typing
+	return has_room && state->view != VIEW_IDLE && !is_inside(state) && !*state->filter &&
+			       !state->is_typing
 		       ? draw_all(canvas, area, snapshot, state)
 		       : draw_one(canvas, area, snapshot, state);
 }

@@ -108,7 +108,7 @@ static enum ui_action go_to(struct ui_state *state, enum ui_view view)
 static enum ui_action go_by(struct ui_state *state, int by)
 {
 	const int first = state->pid ? VIEW_KERNELS : VIEW_PROCESSES;
-	const int last = is_inside(state) ? VIEW_STACKS : VIEW_COUNTERS;
+	const int last = is_inside(state) ? VIEW_STACKS : VIEW_IDLE;
 	int view = (int)state->view + by;
 
 	if (view > last)
@@ -137,13 +137,12 @@ static enum ui_action go_into(struct ui_state *state)
 	return UI_NOTHING;
 }
 
-/* Clears the message, then the filter, then leaves the kernel, then the process. */
+/* Clears the filter, then leaves the kernel, then the process. A message goes with any of them. */
 static enum ui_action go_out(struct ui_state *state)
 {
-	if (*state->message) {
-		*state->message = '\0';
-		return UI_REDRAW;
-	}
+	const bool had_message = *state->message;
+
+	*state->message = '\0';
 	if (*state->filter) {
 		*state->filter = '\0';
 		return UI_REDRAW;
@@ -158,7 +157,7 @@ static enum ui_action go_out(struct ui_state *state)
 		go_to(state, VIEW_PROCESSES);
 		return UI_REFRESH;
 	}
-	return UI_NOTHING;
+	return had_message ? UI_REDRAW : UI_NOTHING;
 }
 
 /* ---- time ------------------------------------------------------------------------------------ */
@@ -278,7 +277,7 @@ enum ui_action ui_state_key(struct ui_state *state, uint32_t key)
 	}
 	if (state->is_typing)
 		return type_filter(state, key);
-	if (key >= '1' && key <= '5' && !(state->pid && key == '1'))
+	if (key >= '1' && key <= '6' && !(state->pid && key == '1'))
 		return go_to(state, (enum ui_view)(VIEW_PROCESSES + (key - '1')));
 	return take_letters(state, key);
 }

@@ -14,6 +14,7 @@ enum ui_view {
 	VIEW_QUEUES,
 	VIEW_COPIES,
 	VIEW_COUNTERS,
+	VIEW_IDLE,   /* the causes of idle time */
 	VIEW_STACKS, /* after the others: only inside of a process or kernel */
 	VIEW_COUNT
 };
@@ -73,6 +74,7 @@ struct ui_state {
 	char note[4 * UI_TEXT]; /* why no device is known; "": not known */
 	char message[2 * UI_TEXT]; /* shown above the hints; "": none */
 	bool is_warning;           /* the message reports a failure */
+	uint64_t silent_ns;        /* the recorder is late by this time; 0: it is not */
 };
 
 /* The caller's next step after a key. */

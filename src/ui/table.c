@@ -23,6 +23,7 @@
 #include "base/format.h"
 #include "base/string.h"
 #include "live/snapshot.h"
+#include "ui/idle_text.h"
 
 /* ---- cells ----------------------------------------------------------------------------------- */
 
@@ -123,6 +124,27 @@ static uint64_t hash_text(const char *text, uint64_t number)
 	return hash ? hash : 1;
 }
 
+/* "python3 train.py --fast": the first two words without their folders. */
+static struct ui_cell cell_command(const char *command)
+{
+	char text[LIVE_NAME];
+	size_t used = 0, words = 0;
+
+	for (const char *at = command; *at && used + 1 < sizeof(text);) {
+		const size_t length = strcspn(at, " ");
+		const char *name = at;
+
+		for (size_t i = 0; words < 2 && i + 1 < length; i++)
+			if (at[i] == '/')
+				name = at + i + 1;
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%.*s",
+					 words++ ? " " : "", (int)(at + length - name), name);
+		at += length + (at[length] == ' ');
+	}
+	text[used < sizeof(text) ? used : sizeof(text) - 1] = '\0';
+	return cell_text(text);
+}
+
 static void make_process(const struct live_snapshot *snapshot, size_t index, struct ui_row *row)
 {
 	const struct live_process *process = &snapshot->processes[index];
@@ -144,6 +166,7 @@ static void make_process(const struct live_snapshot *snapshot, size_t index, str
 		process->has_times ? cell_share(snapshot, process->on_cpu_ns) : cell_text("-");
 	row->cells[6] =
 		process->has_times ? cell_share(snapshot, process->blocked_ns) : cell_text("-");
+	row->cells[7] = cell_command(process->command);
 }
 
 static void make_kernel(const struct live_snapshot *snapshot, size_t index, struct ui_row *row)
@@ -195,7 +218,12 @@ static void make_copy(const struct live_snapshot *snapshot, size_t index, struct
 	const struct live_copy *copy = &snapshot->copies[index];
 	const double bytes = (double)copy->bytes;
 
-	snprintf(row->name, sizeof(row->name), "%s", direction_of(copy->name));
+	/* A narrow screen has no column of devices. */
+	if (snapshot->devices_count > 1 && copy->device < snapshot->devices_count)
+		snprintf(row->name, sizeof(row->name), "%u: %s", copy->device,
+			 direction_of(copy->name));
+	else
+		snprintf(row->name, sizeof(row->name), "%s", direction_of(copy->name));
 	row->key = hash_text(copy->name, copy->device);
 	row->cells[1] = cell_size(bytes / seconds_of(snapshot));
 	row->cells[2] = cell_rate(snapshot, copy->count);
@@ -234,6 +262,18 @@ static bool is_counter_shown(const struct live_metric *metric)
 	       strncmp(metric->name, "duet.", 5) != 0;
 }
 
+static void make_idle(const struct live_snapshot *snapshot, size_t index, struct ui_row *row)
+{
+	const uint32_t at = (uint32_t)(index / CAUSE_COUNT);
+	const struct live_device *device = &snapshot->devices[at];
+	const enum account_cause cause = (enum account_cause)(index % CAUSE_COUNT);
+
+	ui_idle_text(device, cause, row->name, sizeof(row->name));
+	row->key = hash_text("idle", index);
+	row->cells[1] = cell_share(snapshot, device->causes[cause]);
+	row->cells[2] = cell_device(snapshot, at);
+}
+
 static void make_stack(const struct live_snapshot *snapshot, size_t index, struct ui_row *row)
 {
 	const struct live_stack *stack = &snapshot->stacks[index];
@@ -256,6 +296,7 @@ static size_t items_of(const struct live_snapshot *snapshot, enum ui_view view)
 					   [VIEW_QUEUES] = snapshot->queues_count,
 					   [VIEW_COPIES] = snapshot->copies_count,
 					   [VIEW_COUNTERS] = snapshot->metrics_count,
+					   [VIEW_IDLE] = snapshot->devices_count * CAUSE_COUNT,
 					   [VIEW_STACKS] = snapshot->stacks_count};
 
 	return counts[view];
@@ -268,7 +309,8 @@ static void make_row(const struct live_snapshot *snapshot, enum ui_view view, si
 						struct ui_row *) = {
 		[VIEW_PROCESSES] = make_process, [VIEW_KERNELS] = make_kernel,
 		[VIEW_QUEUES] = make_queue,      [VIEW_COPIES] = make_copy,
-		[VIEW_COUNTERS] = make_counter,  [VIEW_STACKS] = make_stack};
+		[VIEW_COUNTERS] = make_counter,  [VIEW_IDLE] = make_idle,
+		[VIEW_STACKS] = make_stack};
 
 	*row = (struct ui_row){.index = (uint32_t)index};
 	makers[view](snapshot, index, row);
@@ -287,6 +329,9 @@ static bool is_shown(const struct live_snapshot *snapshot, enum ui_view view, si
 {
 	if (view == VIEW_COUNTERS && !is_counter_shown(&snapshot->metrics[index]))
 		return false;
+	if (view == VIEW_IDLE)
+		return snapshot->devices[index / CAUSE_COUNT].is_measured &&
+		       snapshot->devices[index / CAUSE_COUNT].causes[index % CAUSE_COUNT];
 	if (view == VIEW_PROCESSES)
 		return is_active(&snapshot->processes[index]);
 	if (view == VIEW_STACKS)

@@ -13,7 +13,7 @@
 
 struct live_snapshot;
 
-enum { UI_COLUMNS = 8, UI_CELL = 40 };
+enum { UI_COLUMNS = 9, UI_CELL = 40 };
 
 enum ui_column_kind {
 	COLUMN_NAME,  /* as wide as there is room; only the first column */

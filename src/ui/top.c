@@ -67,6 +67,7 @@ static int look(struct top *top)
 	live_snapshot_free(top->snapshot);
 	top->snapshot = snapshot;
 	top->state.has_ended = live_watch_has_ended(top->options->watch);
+	top->state.silent_ns = live_watch_silent_ns(top->options->watch);
 	return 0;
 }
 

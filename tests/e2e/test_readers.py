@@ -65,6 +65,9 @@ with t.case("record -p beside record -a: both have every command"):
     before = about.counts()
     time.sleep(2)
     after = about.wait_for_more(20)
+    viewer = run([DUET, "top", "--batch", "-n", "2", "-p", str(about.pid)])
+    t.true(f"({about.pid}) arrive up to 1.3 s late: another recorder (process {machine.process.pid}) has them first. End it for "
+           "live data." in text(viewer.stderr), f"duet top: {text(viewer.stderr)}")
     done = stop(one)
     t.true("are taken over from the recorder" in text(done.stderr), f"the hint: {text(done.stderr)}")
     about.wait_for_more(20)

@@ -125,6 +125,17 @@ with t.case("numbers equal those of the report: PoCL"):
     PATH = recorded("pocl", [program("gate_work"), "1500", "1000", "2"])
     compare_all(PATH, 4, 100)
 
+with t.case("a launch at a border counts in one interval"):
+    LINES = ["window 0 2000000000", "device 1 gpu", "thread 1 1", "queue 1 1"]
+    for number in range(1, 20):  # each lasts over a border
+        AT = 100_000_000 * number
+        LINES += [f"launch {number} 1 1 {AT - 1000} {AT + 1000} kernel name=saxpy",
+                  f"execution 1 {number} 1 {AT + 1000} {AT + 1200} {AT + 2000} {AT + 4_000_000}"]
+    found = documents(run([DUET, "top", "--json", "-d", "0.1", "-n", "100", t.described("border.duet", *LINES)]))
+    t.equal(len(found), 20, "intervals")
+    for rows in ("devices", "processes", "queues"):
+        t.equal(sum(row["launches"] for document in found for row in document[rows]), 19, rows)
+
 with t.case("numbers equal those of the report: a launch every 2.5 s"):
     need_opencl()
     PATH = recorded("sparse", [program("gate_work"), "4", "2500000", "1"], "--flush-interval", "0.2", "--keep", "15",
@@ -213,6 +224,19 @@ with t.case("a kernel that runs for seconds: its device is not shown as idle"):
                         "an unused device")
     t.equal([device["executions"] for device in live[-1]["devices"] if device["in_flight"]], [], "the end")
 
+with t.case("a program that waits for seconds: the open gap has the state of its thread, not nothing to do"):
+    need_opencl()
+    found = documents(run([DUET, "top", "--json", "-d", "0.5", "--", program("gate_work"), "2", "5000000", "1"], cwd=t.folder))
+    waiting = [one["devices"][0] for one in found if one.get("devices") and one["devices"][0].get("no_command_ns", 0) > 1e9]
+    t.true(len(waiting) >= 4, f"intervals inside of the wait: {len(waiting)} of {len(found)}")
+    for device in waiting:
+        t.equal((device["launches"], device["provisional_ns"]), (0, 500_000_000), "launches, provisional time")
+        t.equal(device["idle_causes"]["nothing_to_do"], 0, "nothing to do")
+        t.true(device["largest_cause"].get("so_far"), f"not marked as provisional: {device['largest_cause']}")
+    t.true(all(later["no_command_ns"] > earlier["no_command_ns"] for earlier, later in zip(waiting[:3], waiting[1:4])),
+           "the gap grows")
+    t.equal([device.get("provisional_ns") for device in found[-1]["devices"]], [None], "provisional after the end")
+
 with t.case("a recording that ends while it is watched: all of its intervals are printed"):
     need_opencl()
     PATH = t.path("ending.duet")
@@ -244,6 +268,38 @@ with t.case("-p records by itself, ends its recorder and leaves nothing behind")
         ended(work, signal.SIGKILL)
     children = run(["pgrep", "-f", f"duet record .*--pid {work.pid}"])
     t.equal(text(children.stdout), "", "recorders that are still running")
+
+with t.case("-n 1: the first whole interval; a process without the guest is explained"):
+    need_opencl()
+    duet_test.leave_network()
+    with running([program("gate_work"), "1000000", "1000", "2"], stdout=subprocess.DEVNULL) as work:
+        time.sleep(1)
+        for source in (["-p", str(work.pid)], ["-a"]):
+            found = documents(run([DUET, "top", "--json", "-n", "1", *source], cwd=t.folder))
+            t.equal([(one.get("from_ns"), one.get("to_ns")) for one in found], [(0, 1_000_000_000)], f"{source}: intervals")
+            lines = text(run([DUET, "top", "--batch", "-n", "1", *source], cwd=t.folder).stdout)
+            t.true(f"process {work.pid} (gate_work) was started without duet's guest; start it with" in lines, f"{source}: {lines}")
+        ended(work, signal.SIGKILL)
+
+with t.case("a recorder that is stopped: no intervals without its data, and a message"):
+    need_opencl()
+    with running([program("gate_work"), "1000000", "1000", "2"], env={"OPENCL_LAYERS": GUEST},
+                 stdout=subprocess.DEVNULL) as work:
+        time.sleep(1)
+        viewer = subprocess.Popen([DUET, "top", "--json", "-d", "0.5", "-n", "16", "-p", str(work.pid)], env=clean_environment(),
+                                  cwd=t.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        time.sleep(3)
+        child = int(text(run(["pgrep", "-P", str(viewer.pid)]).stdout))
+        os.kill(child, signal.SIGSTOP)
+        time.sleep(4.5)
+        os.kill(child, signal.SIGCONT)
+        output, errors = viewer.communicate(timeout=120)
+        ended(work, signal.SIGKILL)
+    found = [json.loads(line) for line in output.splitlines()]
+    worked = [one for one in found if one.get("devices") and one["devices"][0]["launches"]]
+    t.true(len(worked) >= 8, f"{len(worked)} intervals with launches of {len(found)}")
+    t.equal(found[-len(worked):], worked, "intervals without launches after the first one")
+    t.true("no data: the recorder is late by " in errors.decode(), errors.decode())
 
 with t.case("-- PROGRAM: all intervals, its exit status, its output in a file"):
     duet_test.leave_network()
@@ -333,6 +389,9 @@ for arguments, status, words in (
         (["-n", "0", "x.duet"], 2, "at least 1"),
         (["-d", "1ns", "x.duet"], 2, "at least 0.01"),
         (["--batch", "missing.duet"], 1, "missing.duet"),
+        (["--batch", "/etc/passwd"], 1, "'/etc/passwd' is not a duet trace"),
+        (["--json", "/dev/null"], 1, "'/dev/null' is empty"),
+        (["--batch", "/tmp"], 1, "Is a directory"),
         (["missing.duet"], 1, "missing.duet")):
     with t.case(f"wrong usage: top {' '.join(arguments)}"):
         result = run([DUET, "top", *arguments], cwd=t.folder)

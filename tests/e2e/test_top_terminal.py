@@ -98,6 +98,24 @@ with t.case("80x24"):
     t.true(" q quit" in ROWS[23], ROWS[23])
     t.true(all(len(row) <= 80 for row in ROWS), "rows fit")
 
+with t.case("80x24: what waits, all causes of idle time, and keys"):
+    t.true(re.search(r"^ PROCESS .* BLOCKED$", SCREEN, re.M), SCREEN)
+    t.true(" r record" in ROWS[23] and "Space freeze" in ROWS[23], ROWS[23])
+    ONE.press("6")
+    ONE.wait("^ IDLE BECAUSE ")
+    ONE.press("1")
+    ONE.wait("^ PROCESS ")
+
+with t.case("inside of a process its kernels have their longest run; Esc acts at once beside a message"):
+    ONE.press("Enter")
+    t.true(re.search(r"^ saxpy .* 3\.998 ms +3\.998 ms$", ONE.wait("^ KERNEL "), re.M), ONE.screen())
+    ONE.press("+")
+    ONE.wait("each picture shows 2 s now")
+    ONE.press("Escape")
+    t.true("each picture shows" not in ONE.wait("^ PROCESS "), "the message goes too")
+    ONE.press("-")
+    ONE.wait("each picture shows 1 s now")
+
 with t.case("keys: views, sorting, finding, help, freezing"):
     ONE.press("2")
     t.true("saxpy" in ONE.wait("^ KERNEL "), "the kernel")
@@ -130,7 +148,7 @@ with t.case("resizing draws anew"):
     t.true(all(word in LARGE for word in ("PROCESS ", "KERNEL ", "QUEUE ")), "all views")
     t.true(re.search(r"^   idle \d+ %, because:", LARGE, re.M), "causes with meanings")
     ONE.resize(40, 10)
-    SMALL = ONE.wait("^ q quit  . help  Tab view  ↑↓ choose$")
+    SMALL = ONE.wait("^ q quit  . help  Tab view  Enter open$")
     t.true(SMALL.startswith(" duet top") and all(len(row) <= 40 for row in SMALL.split("\n")), f"a small screen: {SMALL}")
     ONE.resize(80, 24)
     ONE.wait("Space freeze")

@@ -70,6 +70,13 @@ static int note_for_samples(struct sweep *sweep, const struct open_command *comm
 	return error ? error : sweep_note_launched(sweep, command, batch);
 }
 
+/* A launch counts at the time of its enter, so that it is in one interval of several that follow
+ * each other. */
+static bool is_counted(const struct analysis *analysis, const struct event_launch *row)
+{
+	return analysis_shows(analysis, row->enter, row->enter);
+}
+
 static int open_launch(struct sweep *sweep, const struct event_launch *row, size_t thread,
 		       uint32_t *ret_place)
 {
@@ -84,7 +91,7 @@ static int open_launch(struct sweep *sweep, const struct event_launch *row, size
 	analysis->ledger.launched++;
 	analysis->ledger.stacks_carried += row->stack_carried != 0;
 	analysis->devices[analysis->queues[queue].device].all_launches++;
-	if (analysis_shows(analysis, row->enter, row->exit)) {
+	if (is_counted(analysis, row)) {
 		analysis->processes[process_index].launches++;
 		analysis->queues[queue].launches++;
 		analysis->devices[analysis->queues[queue].device].launches++;
@@ -107,8 +114,7 @@ static int open_launch(struct sweep *sweep, const struct event_launch *row, size
 	if (note_for_samples(sweep, command, 0))
 		return -ENOMEM;
 	sweep_measure_groups(sweep, row, command);
-	error = sweep_launch_in_ranges(sweep, command,
-				       analysis_shows(analysis, row->enter, row->exit));
+	error = sweep_launch_in_ranges(sweep, command, is_counted(analysis, row));
 	if (error)
 		return error;
 	sweep_link_open(sweep, place);
@@ -151,7 +157,7 @@ static int skip_launch(struct sweep *sweep, const struct event_launch *row, size
 	analysis->ledger.stacks_carried += row->stack_carried != 0;
 	analysis->ledger.passed++;
 	analysis->devices[analysis->queues[queue].device].all_launches++;
-	if (analysis_shows(analysis, row->enter, row->exit))
+	if (is_counted(analysis, row))
 		analysis->processes[sweep->entities.thread_process[thread]].launches++;
 	remember_batch(&sweep->per_thread.states[thread], row,
 		       analysis_launch_command(analysis->model, row));

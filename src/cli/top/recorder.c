@@ -330,6 +330,11 @@ static int status_of(const struct top_recorder *recorder)
 					   : 128 + WTERMSIG(recorder->status);
 }
 
+pid_t top_recorder_pid(const struct top_recorder *recorder)
+{
+	return recorder->pid;
+}
+
 int top_recorder_status(const struct top_recorder *recorder)
 {
 	return status_of(recorder);

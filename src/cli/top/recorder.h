@@ -29,6 +29,7 @@ void top_request_add(struct top_request *request, const char *word);
  */
 int top_recorder_start(const struct top_request *request, uint64_t keep_ns,
 		       struct top_recorder **ret_recorder, int *ret_fd, int *ret_status);
+pid_t top_recorder_pid(const struct top_recorder *recorder);
 /* The exit status of a recorder that is over: its program's, if it has one. */
 int top_recorder_status(const struct top_recorder *recorder);
 /* Starts a recorder that writes a file. */

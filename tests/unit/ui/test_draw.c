@@ -33,7 +33,12 @@ static struct live_device devices[] = {
 	{.name = "Other GPU", .key = "GPU-2", .in_flight = 7},
 };
 static struct live_process processes[] = {
-	{.pid = 4711, .name = "python3", .busy_ns = 300000000, .launches = 900, .calls = 1800},
+	{.pid = 4711,
+	 .name = "python3",
+	 .command = "/usr/bin/python3 /home/me/train.py --out /tmp/x",
+	 .busy_ns = 300000000,
+	 .launches = 900,
+	 .calls = 1800},
 	{.pid = 4712, .name = "worker", .busy_ns = 100000000, .launches = 100, .calls = 200},
 	{.pid = 4713, .name = "ended"},
 };
@@ -145,10 +150,10 @@ static const char *const small[] = {
 	" 0: Fast GPU        ###=......  40.0 %       1000         2      512 MiB    91 W",
 	"   idle 60 %  load_batch (data.py:31): computing 45 %; waiting in a call 15 %",
 	"   load not known: its commands have no device times (duet report explains it)",
-	" PROCESS           DEVICE TIMEv             PID  LAUNCHES/s  IN CALLS    ON CPU",
-	" python3           ###.......  30.0 %      4711         900     0.0 %         -",
-	" worker            #.........  10.0 %      4712         100     0.0 %         -",
-	" q quit  ? help  Tab view  ^v choose  Enter open  s sort  / find  Space freeze",
+	" PROCESS       DEVICE TIMEv       PID  LAUNCHES/s  IN CALLS    ON CPU   BLOCKED",
+	" python3       ##...  30.0 %     4711         900     0.0 %         -         -",
+	" worker        #....  10.0 %     4712         100     0.0 %         -         -",
+	" q quit  ? help  Tab view  Enter open  s sort  / find  r record  Space freeze",
 };
 
 /* Causes that do not fit are left out; none is cut. */
@@ -195,6 +200,105 @@ TEST(a_command_that_runs_for_seconds_is_named)
 	free(text);
 }
 
+/* The gap after the last command is still open. */
+TEST(an_open_gap_is_marked_as_provisional)
+{
+	struct ui_state state = new_state();
+	struct live_device own[2] = {devices[0], devices[1]};
+	struct live_snapshot shown = snapshot;
+	char *text;
+
+	shown.devices = own;
+	memset(own[0].causes, 0, sizeof(own[0].causes));
+	own[0].causes[CAUSE_BLOCKED] = own[0].cause_ns = own[0].open_ns = own[0].idle_ns;
+	own[0].cause = CAUSE_BLOCKED;
+	own[0].is_so_far = true;
+	own[0].no_command_ns = 4600000000;
+	snprintf(own[0].place, sizeof(own[0].place), "take_lock");
+	snprintf(own[0].wait, sizeof(own[0].wait), "a mutex");
+	text = draw(24, 100, &state, &shown);
+	CHECK(strstr(text, "so far: take_lock: blocked: a mutex 60 % (no command for 4.6 s)"));
+	free(text);
+	text = draw(60, 200, &state, &shown);
+	CHECK(strstr(text, "so far: take_lock: blocked  (a mutex; no command for 4.6 s)"));
+	free(text);
+	own[0].causes[CAUSE_BLOCKED] = 0;
+	own[0].causes[CAUSE_UNKNOWN] = own[0].idle_ns;
+	own[0].cause = CAUSE_UNKNOWN;
+	own[0].place[0] = own[0].wait[0] = '\0';
+	text = draw(24, 100, &state, &shown);
+	CHECK(strstr(text, "so far: no command for 4.6 s 60 %\n"));
+	free(text);
+}
+
+TEST(missing_data_is_named)
+{
+	struct ui_state state = new_state();
+	struct live_snapshot shown = snapshot;
+	char *text;
+
+	shown.ledger.lost_rows = 1;
+	text = draw(24, 100, &state, &shown);
+	CHECK(strstr(text, "The numbers on this screen are too low: 1 row was lost."));
+	free(text);
+	state.silent_ns = 4000000000;
+	text = draw(24, 80, &state, &shown);
+	CHECK(strstr(text, "no data: the recorder is late by 4 s"));
+	free(text);
+	text = draw(24, 80, &state, NULL);
+	CHECK(strstr(text, "The first interval has not ended yet."));
+	free(text);
+}
+
+/* Causes that the line of a device has no room for. */
+TEST(a_view_has_all_causes)
+{
+	struct ui_state state = new_state();
+	char *text;
+
+	ui_state_key(&state, '6');
+	text = draw(24, 80, &state, &snapshot);
+	CHECK(strstr(text, " load_batch (data.py:31): computing"));
+	CHECK(strstr(text, " waiting in a call  (until"));
+	CHECK(strstr(text, "45.0 %") && strstr(text, "15.0 %"));
+	free(text);
+	text = draw(60, 200, &state, &snapshot);
+	CHECK(strstr(text, " IDLE BECAUSE") && !strstr(text, " KERNEL "));
+	free(text);
+}
+
+TEST(processes_with_one_name_have_their_command)
+{
+	struct ui_state state = new_state();
+	char *text = draw(24, 120, &state, &snapshot);
+
+	CHECK(strstr(text, "python3 train.py --out"));
+	free(text);
+	text = draw(60, 200, &state, &snapshot);
+	CHECK(strstr(text, "python3 train.py --out"));
+	free(text);
+}
+
+TEST(copies_of_two_devices_differ)
+{
+	static struct live_copy both[2];
+	struct ui_state state = new_state();
+	struct live_snapshot shown = snapshot;
+	char *text;
+
+	both[0] = both[1] = copies[0];
+	both[1].device = 1;
+	shown.copies = both;
+	shown.copies_count = 2;
+	state.view = VIEW_COPIES;
+	text = draw(24, 80, &state, &shown);
+	CHECK(strstr(text, " 0: read ") && strstr(text, " 1: read "));
+	free(text);
+	text = draw(60, 200, &state, &shown);
+	CHECK(strstr(text, " 0: Fast G") && strstr(text, " 1: Other"));
+	free(text);
+}
+
 TEST(units_are_not_cut)
 {
 	struct ui_state state = new_state();
@@ -231,7 +335,7 @@ TEST(a_large_screen_has_all_views)
 	CHECK(strstr(text, "PROCESS ") && strstr(text, "KERNEL ") && strstr(text, "QUEUE "));
 	CHECK(strstr(text, "COPY ") && strstr(text, "COUNTER "));
 	CHECK(strstr(text, "45.0 %  load_batch (data.py:31): computing  (on a processor"));
-	CHECK(strstr(text, "10.0 MiB") && strstr(text, "read (device to host)"));
+	CHECK(strstr(text, "10.0 MiB") && strstr(text, "0: read (device to host)"));
 	CHECK(!strstr(text, "cpu.busy"));
 	free(text);
 }
@@ -303,6 +407,11 @@ int main(void)
 {
 	RUN(causes_are_not_cut);
 	RUN(a_command_that_runs_for_seconds_is_named);
+	RUN(an_open_gap_is_marked_as_provisional);
+	RUN(missing_data_is_named);
+	RUN(a_view_has_all_causes);
+	RUN(processes_with_one_name_have_their_command);
+	RUN(copies_of_two_devices_differ);
 	RUN(units_are_not_cut);
 	RUN(eighty_columns);
 	RUN(a_large_screen_has_all_views);

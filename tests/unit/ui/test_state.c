@@ -80,11 +80,11 @@ TEST(views_in_turn_and_by_number)
 {
 	struct ui_state state = new_state();
 
-	for (int i = 0; i < 5; i++)
+	for (int i = 0; i < 6; i++)
 		ui_state_key(&state, UI_KEY_TAB);
 	CHECK_EQUAL(state.view, VIEW_PROCESSES);
 	ui_state_key(&state, UI_KEY_BACK_TAB);
-	CHECK_EQUAL(state.view, VIEW_COUNTERS);
+	CHECK_EQUAL(state.view, VIEW_IDLE);
 	press(&state, "3");
 	CHECK_EQUAL(state.view, VIEW_QUEUES);
 }
@@ -104,7 +104,9 @@ TEST(enter_and_escape)
 	snprintf(state.selected_name, sizeof(state.selected_name), "gemm");
 	ui_state_key(&state, UI_KEY_ENTER);
 	CHECK_EQUAL(state.view, VIEW_STACKS);
+	snprintf(state.message, sizeof(state.message), "a note goes with the key");
 	CHECK_EQUAL(ui_state_key(&state, UI_KEY_ESCAPE), UI_REFRESH);
+	CHECK_TEXT(state.message, "");
 	CHECK_TEXT(state.kernel, "");
 	CHECK_EQUAL(state.pid, 12);
 	CHECK_EQUAL(ui_state_key(&state, UI_KEY_ESCAPE), UI_REFRESH);
