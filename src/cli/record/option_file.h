@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * cli/record/option_file.h - fill options that the command line leaves unset from a configuration
- *file
+ * cli/record/option_file.h - options of a configuration file that the command line leaves unset
  *
  *	struct option_file file;
  *	option_file_init(&file, rows);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * flame/diff/diff.h - the stacks of two recordings in one graph: NEW, which is drawn, and BASE,
- *with which it is compared
+ * flame/diff/diff.h - two recordings in one graph: NEW is drawn, and compared with BASE
  *
  *	struct flame_diff diff;
  *	error = flame_diff_init(&diff, flame); // has the stacks of NEW

@@ -10,8 +10,7 @@
  *			...
  *	}
  *
- * The models of successive calls may overlap: rows of a chunk that an earlier model had are
- *skipped.
+ * The models of successive calls may overlap: rows of a known chunk are skipped.
  */
 #pragma once
 

@@ -6,8 +6,7 @@
  *	QUANTITY = wall | busy | idle | iteration
  *	         | kernel:NAME | copy:NAME | idle:NAME | api:NAME | range:NAME
  *	PART     = total | mean | count
- *	AMOUNT   = +NUMBER % | -NUMBER % | the same with ns, us, ms, s, or without a unit for a
- *count
+ *	AMOUNT   = +NUMBER % | -NUMBER % | the same with ns, us, ms, s; counts without a unit
  */
 #pragma once
 
