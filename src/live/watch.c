@@ -34,6 +34,8 @@
 
 #define READ_NS   UINT64_C(200000000)  /* the part of the lag for the interval of the flushes */
 #define SILENT_NS UINT64_C(3000000000) /* a recorder writes at least every 2 s */
+#define STALL_NS  UINT64_C(2500000000) /* … and one that did not was stopped */
+#define RESUME_NS UINT64_C(500000000)
 
 /* Length of the time before the interval whose rows are read too. If the launch of a command, or
  * the command before the first idle gap, is older, the next length is tried, and used for the next
@@ -51,6 +53,8 @@ struct live_watch {
 	uint64_t lag_ns, newest_ns, end_ns;
 	uint64_t hole_ns;      /* time between the last look and this one: its rows are read too */
 	uint64_t written_ns;   /* when the file was last written */
+	uint64_t known_ns;     /* the recorder has written all rows before this time less a margin */
+	uint64_t resumed_ns;   /* when a recorder that was silent wrote again; 0: it was not silent */
 	uint64_t *path_max_ns; /* longest execution of each path in the interval */
 	size_t paths_count, paths_capacity;
 	size_t before;           /* index of before_ns */
@@ -107,12 +111,29 @@ static void note_written(struct live_watch *watch)
 		watch->written_ns = written_ns;
 }
 
+/* A recorder that was stopped may write a part of its rows first, with times of now. It is believed
+ * when it has had the time to read its rings. */
+static void note_known(struct live_watch *watch)
+{
+	const uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	const uint64_t known_ns = larger(watch->newest_ns, watch->written_ns);
+	const bool was_silent = watch->known_ns && known_ns > watch->known_ns + STALL_NS;
+
+	if (was_silent && !watch->resumed_ns)
+		watch->resumed_ns = now;
+	if (was_silent && now < watch->resumed_ns + RESUME_NS)
+		return;
+	watch->resumed_ns = 0;
+	watch->known_ns = larger(watch->known_ns, known_ns);
+}
+
 /* A recording of another boot has ended, so that its times are not compared with this clock. */
 static int update(struct live_watch *watch)
 {
 	const int error = live_follow_update(watch->follow, &watch->newest_ns);
 
 	note_written(watch);
+	note_known(watch);
 	watch->has_ended = !error && (live_follow_has_ended(watch->follow) ||
 				      live_follow_is_abandoned(watch->follow));
 	return error;
@@ -124,7 +145,7 @@ static int update(struct live_watch *watch)
 static uint64_t newest_end(const struct live_watch *watch)
 {
 	const uint64_t margin_ns = watch->lag_ns > READ_NS ? watch->lag_ns - READ_NS : 0;
-	const uint64_t known_ns = larger(watch->newest_ns, watch->written_ns);
+	const uint64_t known_ns = watch->known_ns;
 	const uint64_t now = clock_ns(CLOCK_MONOTONIC);
 
 	if (watch->has_ended)
@@ -135,7 +156,7 @@ static uint64_t newest_end(const struct live_watch *watch)
 uint64_t live_watch_silent_ns(const struct live_watch *watch)
 {
 	const uint64_t now = clock_ns(CLOCK_MONOTONIC);
-	const uint64_t silent_ns = now - smaller(larger(watch->newest_ns, watch->written_ns), now);
+	const uint64_t silent_ns = now - smaller(watch->known_ns, now);
 
 	return watch->has_ended || silent_ns < larger(SILENT_NS, 2 * watch->lag_ns) ? 0 : silent_ns;
 }

@@ -391,7 +391,7 @@ for arguments, status, words in (
         (["--batch", "missing.duet"], 1, "missing.duet"),
         (["--batch", "/etc/passwd"], 1, "'/etc/passwd' is not a duet trace"),
         (["--json", "/dev/null"], 1, "'/dev/null' is empty"),
-        (["--batch", "/tmp"], 1, "Is a directory"),
+        (["--batch", "/tmp"], 1, "is a folder"),
         (["missing.duet"], 1, "missing.duet")):
     with t.case(f"wrong usage: top {' '.join(arguments)}"):
         result = run([DUET, "top", *arguments], cwd=t.folder)
