@@ -53,7 +53,7 @@ with t.case("-p: a loaded guest is not reported as missing"):
     idle = Running(["python3", t.path("idle.py")], stdin=subprocess.PIPE, env={"OPENCL_LAYERS": GUEST})
     idle.wait_line("ready")
     same_in_both(*attached(idle), f"process {idle.pid} (python3) did not reach the recorder, although duet's guest is loaded in it: "
-                 "it called no OpenCL, or the recording ended too early")
+                 "it called no OpenCL meanwhile, or the recording ended too early")
     idle.kill(signal.SIGKILL)
     idle.finish()
     plain = Running(["python3", t.path("idle.py")], stdin=subprocess.PIPE)
