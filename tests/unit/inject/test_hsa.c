@@ -2197,7 +2197,7 @@ TEST(sites_of_launches)
 
 	start(0, SIGNALS);
 	guest.thread.options |= RING_OPTION_NATIVE;
-	atomic_store(&guest.thread.region->detail, RING_DETAIL_SAMPLED | 8 << RING_DETAIL_SHIFT);
+	atomic_store(&guest.region->detail, RING_DETAIL_SAMPLED | 8 << RING_DETAIL_SHIFT);
 	hsa_caller_init(&caller, 300);
 	hsa_caller_init(&again, 300);
 	hsa_caller_init(&elsewhere, 300);
