@@ -29,7 +29,8 @@
 #include "cli/record/watcher.h"
 
 enum {
-	MAX_PENDING = 16,
+	MAX_PENDING = 20,
+	FOR_EXPLICIT = 4, /* of these */
 	STEP_BYTES = 4 << 20,
 	LAST_MS = 2000, /* for the watcher to evaluate the last rows */
 	/* Id of our note. The recorder counts its own from 1 on. */
@@ -100,9 +101,11 @@ static bool has_room(const struct triggers *triggers, const struct trigger_firin
 	const unsigned int all = triggers->files - triggers->failed;
 	const unsigned int explicit = triggers->explicit_files - triggers->explicit_failed;
 
-	return (is_explicit(triggers, firing) ? explicit : all - explicit) <
-		       triggers->options.max_files &&
-	       triggers->pending_count < MAX_PENDING;
+	if (is_explicit(triggers, firing))
+		return explicit < triggers->options.max_files &&
+		       triggers->pending_count < MAX_PENDING;
+	return all - explicit < triggers->options.max_files &&
+	       triggers->pending_count < MAX_PENDING - FOR_EXPLICIT;
 }
 
 static void add_firing(struct triggers *triggers, const struct trigger_firing *firing)
