@@ -51,10 +51,10 @@ struct live_watch {
 	struct live_present present;
 	struct hash_map queue_devices; /* id of a queue -> id of its device, for one look */
 	uint64_t lag_ns, newest_ns, end_ns;
-	uint64_t hole_ns;      /* time between the last look and this one: its rows are read too */
-	uint64_t written_ns;   /* when the file was last written */
-	uint64_t known_ns;     /* the recorder has written all rows before this time less a margin */
-	uint64_t resumed_ns;   /* when a recorder that was silent wrote again; 0: it was not silent */
+	uint64_t hole_ns;    /* time between the last look and this one: its rows are read too */
+	uint64_t written_ns; /* when the file was last written */
+	uint64_t known_ns;   /* the recorder has written all rows before this time less a margin */
+	uint64_t resumed_ns; /* when a recorder that was silent wrote again; 0: it was not silent */
 	uint64_t *path_max_ns; /* longest execution of each path in the interval */
 	size_t paths_count, paths_capacity;
 	size_t before;           /* index of before_ns */

@@ -30,7 +30,7 @@
 
 enum {
 	MAX_PENDING = 20,
-	FOR_EXPLICIT = 4, /* of these */
+	FOR_EXPLICIT = 4, /* places of MAX_PENDING */
 	STEP_BYTES = 4 << 20,
 	LAST_MS = 2000, /* for the watcher to evaluate the last rows */
 	/* Id of our note. The recorder counts its own from 1 on. */
