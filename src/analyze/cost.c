@@ -172,13 +172,20 @@ static void divide(struct cost_process *cost)
 		cost->own_cost /= (double)cost->own_ns;
 }
 
-enum cost_limit cost_limit_of(const struct cost_process *cost)
+uint64_t cost_all_ns(const struct cost_process *cost)
 {
-	uint64_t all_ns = 0;
-	double mean, error;
+	uint64_t sum = 0;
 
 	for (uint32_t i = 0; i < COST_LEVELS; i++)
-		all_ns += cost->level_ns[i];
+		sum += cost->level_ns[i];
+	return sum;
+}
+
+enum cost_limit cost_limit_of(const struct cost_process *cost)
+{
+	const uint64_t all_ns = cost_all_ns(cost);
+	double mean, error;
+
 	if (!cost->limit || !all_ns || (!cost->measured_ns && !cost->own_ns))
 		return COST_LIMIT_UNKNOWN;
 	mean = (cost->cost * (double)cost->measured_ns + cost->own_cost * (double)cost->own_ns) /

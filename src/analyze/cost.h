@@ -27,6 +27,9 @@ struct cost_process {
 	double limit; /* --max-overhead as a part of the time; 0: not known */
 };
 
+/* The time at all levels. */
+uint64_t cost_all_ns(const struct cost_process *cost);
+
 /* Whether the limit was held over the whole time. Time with counts alone costs nothing that can be
  * measured. */
 enum cost_limit { COST_LIMIT_UNKNOWN, COST_LIMIT_HELD, COST_LIMIT_NOT_HELD };

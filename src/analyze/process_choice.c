@@ -162,6 +162,14 @@ static int choose(const struct model *model, const char *list, const char *what,
 	return error;
 }
 
+static void use_choice(struct model *model, struct process_choice *choice,
+		       struct process_choice **ret_choice)
+{
+	*ret_choice = choice;
+	model->choice = choice;
+	model->has_item = has_item;
+}
+
 int model_choose_one(struct model *model, uint32_t process, struct process_choice **ret_choice)
 {
 	struct process_choice *choice = calloc(1, sizeof(*choice));
@@ -171,9 +179,7 @@ int model_choose_one(struct model *model, uint32_t process, struct process_choic
 		process_choice_free(choice);
 		return -ENOMEM;
 	}
-	*ret_choice = choice;
-	model->choice = choice;
-	model->has_item = has_item;
+	use_choice(model, choice, ret_choice);
 	return 0;
 }
 
@@ -199,8 +205,6 @@ int model_choose(struct model *model, const char *pids, const char *ranks,
 		process_choice_free(choice);
 		return error;
 	}
-	*ret_choice = choice;
-	model->choice = choice;
-	model->has_item = has_item;
+	use_choice(model, choice, ret_choice);
 	return 0;
 }

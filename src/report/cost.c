@@ -36,15 +36,6 @@ static uint64_t left_out(const struct report *report, uint32_t kind)
 	return count;
 }
 
-static uint64_t all_ns(const struct cost_process *cost)
-{
-	uint64_t sum = 0;
-
-	for (uint32_t i = 0; i < COST_LEVELS; i++)
-		sum += cost->level_ns[i];
-	return sum;
-}
-
 /* ---- text ------------------------------------------------------------------------------------ */
 
 static void put_line(const struct report *report, const char *heading, struct string_builder *line)
@@ -67,7 +58,7 @@ static bool is_uncertain(const struct cost_process *cost)
 
 static void append_cost(const struct cost_process *cost, struct string_builder *line)
 {
-	const uint64_t all = all_ns(cost), known_ns = cost->measured_ns + cost->own_ns;
+	const uint64_t all = cost_all_ns(cost), known_ns = cost->measured_ns + cost->own_ns;
 	const uint64_t counted_ns = all > known_ns ? all - known_ns : 0;
 
 	if (cost->measured_ns)

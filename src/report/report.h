@@ -25,6 +25,7 @@ struct string_builder;
 struct table_rows;
 struct unit_shown;
 struct verdict;
+struct verdict_cause;
 struct verdict_place;
 
 #define ALL_DEVICES SIZE_MAX /* SELECTION_ALL_DEVICES */
@@ -398,6 +399,9 @@ void report_write_triggers(const struct report *report, struct json_writer *json
 
 /* At most three sentences. -ENOMEM. */
 int report_put_verdict(const struct report *report);
+/* A line with a cause, its time and its part of wall_ns. */
+void report_put_cause(const struct report *report, const struct verdict_cause *cause,
+		      uint64_t wall_ns, size_t indent);
 /* The key "verdict". -ENOMEM. */
 int report_write_verdict(const struct report *report, struct json_writer *json);
 

@@ -19,16 +19,9 @@
 #include "base/json.h"
 #include "base/number.h"
 #include "base/string.h"
-#include "report/table.h"
-#include "report/verdict/cause.h"
 #include "report/verdict/sentence.h"
 
-enum {
-	FIRINGS_SHOWN = 3,
-	CAUSES_SHOWN = 3,
-	INDENT = 2,
-	CAUSES_INDENT = INDENT + 2 * TABLE_CELL + 2 /* columns before the text of a cause */
-};
+enum { FIRINGS_SHOWN = 3, CAUSES_SHOWN = 3, INDENT = 2 };
 
 static bool is_in_file(const struct report *report, const struct event_trigger *row)
 {
@@ -40,19 +33,9 @@ static bool is_in_file(const struct report *report, const struct event_trigger *
 static void put_causes(const struct report *part, const struct verdict *verdict, uint64_t wall_ns)
 {
 	for (size_t i = 0; i < verdict->count && i < CAUSES_SHOWN; i++) {
-		const struct verdict_cause *cause = &verdict->causes[i];
-		struct sentence sentence = {0};
-
-		if (cause->ns < wall_ns / 100)
+		if (verdict->causes[i].ns < wall_ns / 100)
 			break;
-		say_cause(part, cause, &sentence);
-		printf("%*s", INDENT, "");
-		table_put_cell(format_duration(cause->ns));
-		table_put_cell(format_percent(cause->ns, wall_ns));
-		printf("  ");
-		sentence_put_wrapped(sentence.text, CAUSES_INDENT, CAUSES_INDENT,
-				     report_columns(part));
-		printf("\n");
+		report_put_cause(part, &verdict->causes[i], wall_ns, INDENT);
 	}
 }
 

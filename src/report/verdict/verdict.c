@@ -35,7 +35,7 @@ enum {
 	MAX_OTHERS = 20,  /* percent of the cause */
 	MIN_OUTSIDE = 20, /* 1 / MIN_OUTSIDE of the steady part's time */
 	CAUSES_SHOWN = 6,
-	CAUSES_INDENT = 1 + 2 * TABLE_CELL + 2, /* columns before the text of a cause */
+	CAUSES_INDENT = 1,
 	SLOWEST_INDENT = 6
 };
 
@@ -239,6 +239,21 @@ static bool lacks_threads(const struct report *report, const struct verdict *ver
 	       !model_has(report->model, EVENT_CPU_SAMPLE);
 }
 
+void report_put_cause(const struct report *report, const struct verdict_cause *cause,
+		      uint64_t wall_ns, size_t indent)
+{
+	const size_t before = indent + 2 * TABLE_CELL + 2; /* columns before the text */
+	struct sentence sentence = {0};
+
+	say_cause(report, cause, &sentence);
+	printf("%*s", (int)indent, "");
+	table_put_cell(format_duration(cause->ns));
+	table_put_cell(format_percent(cause->ns, wall_ns));
+	printf("  ");
+	sentence_put_wrapped(sentence.text, before, before, report_columns(report));
+	printf("\n");
+}
+
 /* The causes with at least 1 % of the steady part, with their times. */
 static void put_causes(const struct report *report, const struct verdict *verdict)
 {
@@ -247,20 +262,12 @@ static void put_causes(const struct report *report, const struct verdict *verdic
 
 	for (size_t i = 0; i < verdict->count && shown < CAUSES_SHOWN; i++) {
 		const struct verdict_cause *cause = &verdict->causes[i];
-		struct sentence sentence = {0};
 
 		if (cause->ns < wall_ns / 100)
 			break;
 		if (!shown++)
 			printf("\nCAUSES OF IDLE TIME IN THE STEADY PART\n");
-		say_cause(report, cause, &sentence);
-		printf(" ");
-		table_put_cell(format_duration(cause->ns));
-		table_put_cell(format_percent(cause->ns, wall_ns));
-		printf("  ");
-		sentence_put_wrapped(sentence.text, CAUSES_INDENT, CAUSES_INDENT,
-				     report_columns(report));
-		printf("\n");
+		report_put_cause(report, cause, wall_ns, CAUSES_INDENT);
 	}
 	if (shown && lacks_threads(report, verdict))
 		report_put_hint(report,
